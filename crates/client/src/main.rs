@@ -1,0 +1,2 @@
+//! The command `enclos`.
+fn main() {}

@@ -1,0 +1,34 @@
+//! The decisions of Enclos, and nothing else.
+//!
+//! What a tool call may become, what a policy says of it, what a command is, what a session may still spend:
+//! every answer is computed here, from values, by plain functions. This crate never reads a file, a clock, the
+//! environment or the network, never spawns anything, and never panics on input.
+#![warn(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::unreachable,
+    clippy::todo,
+    clippy::unimplemented,
+    clippy::indexing_slicing,
+    clippy::string_slice,
+    clippy::wildcard_enum_match_arm
+)]
+#![cfg_attr(
+    test,
+    allow(
+        clippy::unwrap_used,
+        clippy::expect_used,
+        clippy::panic,
+        clippy::indexing_slicing,
+        clippy::string_slice,
+        reason = "a test may fail loudly"
+    )
+)]
+
+pub mod command;
+pub mod decision;
+pub mod ids;
+pub mod policy;
+pub mod secret;
+pub mod verdict;

@@ -1,0 +1,2 @@
+//! PID 1 of a sandbox.
+fn main() {}
