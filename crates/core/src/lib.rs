@@ -26,9 +26,11 @@
     )
 )]
 
+pub mod args;
 pub mod command;
 pub mod decision;
 pub mod ids;
+mod near;
 pub mod policy;
 pub mod secret;
 pub mod verdict;
