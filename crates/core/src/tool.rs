@@ -23,50 +23,50 @@ pub fn built_in() -> Vec<ToolSpec> {
         spec(
             "read",
             "Read a text file. Lines come numbered; use offset and limit for long files.",
-            json!({"path": path(), "offset": number(10_000_000), "limit": number(2000)}),
+            &json!({"path": path(), "offset": number(10_000_000), "limit": number(2000)}),
             &["path"],
         ),
-        spec("list", "List a folder.", json!({"path": path()}), &["path"]),
+        spec("list", "List a folder.", &json!({"path": path()}), &["path"]),
         spec(
             "glob",
             "Find files by pattern, such as **/*.rs.",
-            json!({"pattern": path(), "path": path()}),
+            &json!({"pattern": path(), "path": path()}),
             &["pattern"],
         ),
         spec(
             "grep",
             "Search file contents with a regular expression.",
-            json!({"pattern": path(), "path": path(), "include": path()}),
+            &json!({"pattern": path(), "path": path(), "include": path()}),
             &["pattern"],
         ),
         spec(
             "write",
             "Create or replace a file.",
-            json!({"path": path(), "content": text()}),
+            &json!({"path": path(), "content": text()}),
             &["path", "content"],
         ),
         spec(
             "edit",
             "Replace one exact piece of a file. old must occur exactly once.",
-            json!({"path": path(), "old": {"type": "string", "minLength": 1}, "new": text()}),
+            &json!({"path": path(), "old": {"type": "string", "minLength": 1}, "new": text()}),
             &["path", "old", "new"],
         ),
         spec(
             "delete",
             "Delete a file, or a folder with recursive.",
-            json!({"path": path(), "recursive": {"type": "boolean"}}),
+            &json!({"path": path(), "recursive": {"type": "boolean"}}),
             &["path"],
         ),
         spec(
             "bash",
             "Run a bash command in /workspace. No network. Output is cut in the middle when long.",
-            json!({"command": {"type": "string", "minLength": 1, "maxLength": 65536}}),
+            &json!({"command": {"type": "string", "minLength": 1, "maxLength": 65536}}),
             &["command"],
         ),
     ]
 }
 
-fn spec(name: &str, description: &str, properties: Value, required: &[&str]) -> ToolSpec {
+fn spec(name: &str, description: &str, properties: &Value, required: &[&str]) -> ToolSpec {
     let schema = json!({
         "type": "object",
         "properties": properties,

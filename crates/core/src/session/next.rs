@@ -67,8 +67,8 @@ impl Session {
         if !is_read(first.tool()) {
             return if ready(first) { Next::Judge(vec![first.id().clone()]) } else { Next::Wait };
         }
-        let reads = std::iter::once(first).chain(open.take_while(|call| is_read(call.tool())));
-        let ready: Vec<CallId> = reads.filter(|call| ready(call)).map(|call| call.id().clone()).collect();
-        if ready.is_empty() { Next::Wait } else { Next::Judge(ready) }
+        let together = std::iter::once(first).chain(open.take_while(|call| is_read(call.tool())));
+        let due: Vec<CallId> = together.filter(|call| ready(call)).map(|call| call.id().clone()).collect();
+        if due.is_empty() { Next::Wait } else { Next::Judge(due) }
     }
 }
