@@ -29,7 +29,8 @@ fn distance(a: &str, b: &str) -> usize {
             let mut best = (at(&last, column) + usize::from(x != y))
                 .min(at(&last, column + 1) + 1)
                 .min(at(&current, column) + 1);
-            let swapped = row > 0 && column > 0 && a.get(row - 1) == Some(&y) && b.get(column - 1) == Some(&x);
+            let swapped =
+                row > 0 && column > 0 && a.get(row - 1) == Some(&y) && b.get(column - 1) == Some(&x);
             if swapped {
                 best = best.min(at(&before_last, column - 1) + 1);
             }

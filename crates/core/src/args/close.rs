@@ -26,7 +26,8 @@ pub(super) fn names_fields(schema: &Value, root: &Value, depth: usize) -> bool {
     if depth > MAX_REFERENCES {
         return false;
     }
-    let listed = |schema: &Value| schema.get("properties").and_then(Value::as_object).is_some_and(|p| !p.is_empty());
+    let listed =
+        |schema: &Value| schema.get("properties").and_then(Value::as_object).is_some_and(|p| !p.is_empty());
     let below = |schema: &Value| names_fields(schema, root, depth + 1);
     listed(schema)
         || schema.get("$ref").and_then(|r| resolve(r, root)).is_some_and(below)

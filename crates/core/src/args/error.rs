@@ -9,7 +9,7 @@ use super::place::Place;
 use super::{MAX_BYTES, MAX_DEPTH};
 
 /// The longest excerpt of a value in a message, in characters.
-const EXCERPT_CHARS: usize = 60;
+const EXCERPT_CHARS: usize = 80;
 
 /// Why arguments were refused.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -54,7 +54,9 @@ pub enum ArgsError {
         place: Place,
     },
     /// An integer that 64 bits do not hold.
-    #[error("the integer `{literal}` at {place} is out of range: expected one of 64 bits; send longer ones as text")]
+    #[error(
+        "the integer `{literal}` at {place} is out of range: expected one of 64 bits; send longer ones as text"
+    )]
     IntegerRange {
         /// Where it stands.
         place: Place,

@@ -12,11 +12,10 @@ use crate::near::nearest;
 /// Describes one error of the validator.
 pub(super) fn describe(error: &ValidationError<'_>, text: &str, fields: &[String]) -> Misfit {
     let at = error.instance_path().as_str();
-    let unknown = match error.kind() {
-        Kind::AdditionalProperties { unexpected } | Kind::UnevaluatedProperties { unexpected } => unexpected.first(),
-        _ => None,
-    };
-    if let Some(name) = unknown {
+    if let Kind::AdditionalProperties { unexpected } | Kind::UnevaluatedProperties { unexpected } =
+        error.kind()
+        && let Some(name) = unexpected.first()
+    {
         let known = if at.is_empty() { fields } else { &[] };
         return unknown_field(text, at, name, known);
     }
@@ -28,23 +27,25 @@ pub(super) fn describe(error: &ValidationError<'_>, text: &str, fields: &[String
 /// A field that the schema does not know, with the nearest that it does.
 fn unknown_field(text: &str, at: &str, name: &str, known: &[String]) -> Misfit {
     let pointer = format!("{at}/{}", escaped(name));
-    let mut expected = match known {
+    let meant = nearest(name, known).map_or_else(String::new, |near| format!("; did you mean `{near}`?"));
+    let expected = match known {
         [] => "no such field".to_owned(),
-        known => format!("no such field but {}", listed(known)),
+        known => format!("no such field but {}{meant}", listed(known)),
     };
-    if let Some(near) = nearest(name, known) {
-        expected.push_str(&format!("; did you mean `{near}`?"));
-    }
     Misfit { place: Place::of_pointer(text, &pointer), value: excerpt(name), expected }
 }
 
 /// What the schema expects, in words.
+#[expect(
+    clippy::wildcard_enum_match_arm,
+    reason = "the validator's kinds are many; what has no words of ours gets the validator's"
+)]
 fn expected(error: &ValidationError<'_>) -> String {
     match error.kind() {
         Kind::Custom { message, .. } => message.clone(),
         Kind::Required { property } => format!("the field `{}`", property.as_str().unwrap_or_default()),
         Kind::Enum { options } => format!("one of {}", excerpt(&options.to_string())),
-        Kind::Constant { expected_value } => format!("{}", excerpt(&expected_value.to_string())),
+        Kind::Constant { expected_value } => excerpt(&expected_value.to_string()),
         Kind::Maximum { limit } => format!("at most {limit}"),
         Kind::Minimum { limit } => format!("at least {limit}"),
         Kind::ExclusiveMaximum { limit } => format!("less than {limit}"),

@@ -105,7 +105,9 @@ fn canonical(value: &Value, out: &mut String) {
             });
         }
         Value::Array(items) => separated(out, ['[', ']'], items, canonical),
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => out.push_str(&value.to_string()),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {
+            out.push_str(&value.to_string());
+        }
     }
 }
 

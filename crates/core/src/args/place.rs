@@ -7,6 +7,8 @@ use std::ops::Range;
 
 use serde::Serialize;
 
+use super::error::excerpt;
+
 /// A place in the text of arguments.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Place {
@@ -37,7 +39,8 @@ impl Place {
 
     /// The place of the value that a JSON pointer names, or of nothing where the text holds no such value.
     pub(super) fn of_pointer(text: &str, wanted: &str) -> Self {
-        match walk(text, |spot| pointer(text, &spot.frames) == wanted) {
+        let segments: Vec<&str> = wanted.split('/').skip(1).collect();
+        match walk(text, |spot| is_at(text, &spot.frames, &segments)) {
             Some(spot) => Self::at(text, spot.start, wanted.to_owned()),
             None => Self { pointer: wanted.to_owned(), line: 0, column: 0 },
         }
@@ -46,8 +49,10 @@ impl Place {
 
 impl std::fmt::Display for Place {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let pointer = if self.pointer.is_empty() { "the object" } else { &self.pointer };
-        write!(f, "`{pointer}`")?;
+        match self.pointer.as_str() {
+            "" => f.write_str("the object")?,
+            pointer => write!(f, "`{}`", excerpt(pointer))?,
+        }
         if self.line > 0 {
             write!(f, " (line {}, column {})", self.line, self.column)?;
         }
@@ -81,7 +86,7 @@ pub(super) fn walk(text: &str, mut wanted: impl FnMut(&Spot) -> bool) -> Option<
         spot.end = token_end(bytes, spot.start);
         match byte {
             b'}' | b']' => drop(spot.frames.pop()),
-            b',' => next_item(spot.frames.last_mut()),
+            b',' => next_item(&mut spot.frames),
             b':' | b' ' | b'\t' | b'\n' | b'\r' => {}
             _ => {
                 if byte == b'"' && take_key(&mut spot) {
@@ -103,19 +108,7 @@ pub(super) fn walk(text: &str, mut wanted: impl FnMut(&Spot) -> bool) -> Option<
 
 /// The JSON pointer that frames spell.
 pub(super) fn pointer(text: &str, frames: &[Frame]) -> String {
-    let mut out = String::new();
-    for frame in frames {
-        out.push('/');
-        match frame {
-            Frame::Object { key, .. } => {
-                let quoted = text.get(key.clone()).unwrap_or_default();
-                let key: String = serde_json::from_str(quoted).unwrap_or_default();
-                out.push_str(&escaped(&key));
-            }
-            Frame::Array { index } => out.push_str(&index.to_string()),
-        }
-    }
-    out
+    frames.iter().flat_map(|frame| ["/".to_owned(), spelled(text, frame)]).collect()
 }
 
 /// A key as a segment of a JSON pointer.
@@ -123,15 +116,33 @@ pub(super) fn escaped(key: &str) -> String {
     key.replace('~', "~0").replace('/', "~1")
 }
 
+/// Whether frames spell these segments. The last ones are compared first, so that a long key far out is not read
+/// again for each value within.
+fn is_at(text: &str, frames: &[Frame], segments: &[&str]) -> bool {
+    frames.len() == segments.len()
+        && frames.iter().zip(segments).rev().all(|(frame, segment)| spelled(text, frame) == *segment)
+}
+
+/// A frame as a segment of a JSON pointer.
+fn spelled(text: &str, frame: &Frame) -> String {
+    match frame {
+        Frame::Object { key, .. } => {
+            let quoted = text.get(key.clone()).unwrap_or_default();
+            escaped(&serde_json::from_str::<String>(quoted).unwrap_or_default())
+        }
+        Frame::Array { index } => index.to_string(),
+    }
+}
+
 /// The pointer of the innermost value that starts before `offset`.
 fn enclosing(text: &str, offset: usize) -> String {
-    let mut last = String::new();
+    let mut last = Vec::new();
     let cut = text.get(..offset).unwrap_or(text);
     walk(cut, |spot| {
-        last = pointer(text, &spot.frames);
+        last.clone_from(&spot.frames);
         false
     });
-    last
+    pointer(text, &last)
 }
 
 /// The end of the token that starts at `start`: a string, a bare word or number, or one byte.
@@ -172,8 +183,8 @@ fn take_key(spot: &mut Spot) -> bool {
 }
 
 /// Moves to the next item after a comma.
-fn next_item(frame: Option<&mut Frame>) {
-    match frame {
+fn next_item(frames: &mut [Frame]) {
+    match frames.last_mut() {
         Some(Frame::Object { due, .. }) => *due = true,
         Some(Frame::Array { index }) => *index += 1,
         None => {}

@@ -39,18 +39,22 @@ enum Refusal {
 
 /// Joins the reader's refusal with the position that `serde_json` knows.
 fn refused(text: &str, error: &serde_json::Error, refusal: Option<Refusal>) -> ArgsError {
-    let line_start: usize = text.split_inclusive('\n').take(error.line().saturating_sub(1)).map(str::len).sum();
+    let line_start: usize =
+        text.split_inclusive('\n').take(error.line().saturating_sub(1)).map(str::len).sum();
     let mut offset = (line_start + error.column().saturating_sub(1)).min(text.len());
     while !text.is_char_boundary(offset) {
         offset -= 1;
     }
     let place = Place::of_offset(text, offset);
     match refusal {
-        Some(Refusal::Duplicate(key)) => ArgsError::DuplicateKey { place: owner_of(place), key: excerpt(&key) },
+        Some(Refusal::Duplicate(key)) => {
+            ArgsError::DuplicateKey { place: owner_of(place), key: excerpt(&key) }
+        }
         Some(Refusal::TooDeep) => ArgsError::TooDeep { place },
         None => {
             let message = error.to_string();
-            let expected = message.split(" at line ").next().unwrap_or(&message).to_owned();
+            let expected = message.split(" at line ").next().unwrap_or(&message);
+            let expected = expected.replace("expected ident", "expected `true`, `false` or `null`");
             let rest = text.get(offset..).unwrap_or_default();
             ArgsError::Syntax { place, expected, found: excerpt(rest) }
         }

@@ -51,7 +51,8 @@ impl Schema {
             .map_err(|error| SchemaError::Malformed(error.masked().to_string()))?;
         let properties = schema.get("properties").and_then(Value::as_object);
         let fields: Vec<String> = properties.into_iter().flatten().map(|(name, _)| name.clone()).collect();
-        let declares_no_field = fields.is_empty() && !close::names_fields(schema, schema, 0) && !requires(schema);
+        let declares_no_field =
+            fields.is_empty() && !close::names_fields(schema, schema, 0) && !requires(schema);
         Ok(Self { validator, fields, declares_no_field })
     }
 

@@ -115,11 +115,13 @@ pub(super) fn json(value: &toml::Value) -> Result<Value, String> {
     match value {
         toml::Value::String(text) => Ok(Value::from(text.as_str())),
         toml::Value::Integer(number) => Ok(Value::from(*number)),
-        toml::Value::Float(number) => {
-            serde_json::Number::from_f64(*number).map(Value::Number).ok_or_else(|| format!("compares with `{number}`: expected a finite number"))
-        }
+        toml::Value::Float(number) => serde_json::Number::from_f64(*number)
+            .map(Value::Number)
+            .ok_or_else(|| format!("compares with `{number}`: expected a finite number")),
         toml::Value::Boolean(truth) => Ok(Value::from(*truth)),
-        toml::Value::Datetime(date) => Err(format!("compares with the date `{date}`: write it as text in quotes")),
+        toml::Value::Datetime(date) => {
+            Err(format!("compares with the date `{date}`: write it as text in quotes"))
+        }
         toml::Value::Array(items) => items.iter().map(json).collect::<Result<_, _>>().map(Value::Array),
         toml::Value::Table(table) => object(table).map(Value::Object),
     }
@@ -136,7 +138,17 @@ mod tests {
 
     #[test]
     fn a_path_is_what_it_leads_to() {
-        for spelling in ["src/a", "./src/a", "src//a", "src/./a", "src/b/../a", "/workspace/src/a", "//workspace/src/a", "../workspace/src/a", "src/a/"] {
+        for spelling in [
+            "src/a",
+            "./src/a",
+            "src//a",
+            "src/./a",
+            "src/b/../a",
+            "/workspace/src/a",
+            "//workspace/src/a",
+            "../workspace/src/a",
+            "src/a/",
+        ] {
             assert_eq!(led_to(spelling), "src/a", "{spelling}");
         }
         assert_eq!(led_to("../etc/passwd"), "/etc/passwd");

@@ -49,7 +49,8 @@ impl Decision {
             return "this tool is unavailable under the governance policy".to_owned();
         }
         let refused = self.pieces.iter().filter(|piece| piece.verdict == Verdict::Disabled);
-        let pieces: Vec<String> = refused.map(|piece| format!("`{}`: {}", piece.text, piece.reason)).collect();
+        let pieces: Vec<String> =
+            refused.map(|piece| format!("`{}`: {}", piece.text, piece.reason)).collect();
         if pieces.is_empty() {
             return "this call is refused under the governance policy".to_owned();
         }

@@ -40,7 +40,9 @@ pub enum Problem {
         limit: usize,
     },
     /// A layer of a scope that no text can have.
-    #[error("a policy text cannot be of the scope `built-in`: expected `instance`, `group`, `project`, `repository` or `session`")]
+    #[error(
+        "a policy text cannot be of the scope `built-in`: expected `instance`, `group`, `project`, `repository` or `session`"
+    )]
     BuiltIn,
     /// A tool that nothing knows.
     #[error("the tool `{name}` is unknown: expected a tool of Enclos, `server/tool`, or `*` as a whole segment{}", meant(.near.as_deref()))]

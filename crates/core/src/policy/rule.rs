@@ -2,14 +2,16 @@
 //!
 //! A rule that could be read in two ways is refused here, with its line.
 
+use serde_json::Value;
+
 use crate::ids::RuleId;
 use crate::near::nearest;
 use crate::verdict::Verdict;
 
-use super::condition::Condition;
+use super::condition::{Condition, Incomparable};
 use super::error::Problem;
 use super::file::{ApproveFile, RuleFile};
-use super::subject::{Pattern, Subject};
+use super::subject::{Aspect, Pattern, Subject};
 use super::tool::Tool;
 use super::who::{Category, Role, Surface};
 
@@ -72,7 +74,9 @@ impl Rule {
         };
         let bad = |why: &str| Problem::BadRule { rule: id.clone(), why: why.to_owned() };
         let subject = subject(&file.tool.0, file.category.0, &file.server.0, file.command.is_some())
-            .map_err(|problem| problem.unwrap_or_else(|| bad("names no `tool`, `category` or `server`: name one")))?;
+            .map_err(|problem| {
+                problem.unwrap_or_else(|| bad("names no `tool`, `category` or `server`: name one"))
+            })?;
         let command = file.command.unwrap_or_default();
         check_command(&subject, &command, file.when.is_empty()).map_err(bad)?;
         if file.approve.is_some() && file.verdict != Verdict::Ask {
@@ -109,6 +113,24 @@ impl Rule {
         !self.conditions.is_empty() || !self.command.is_empty()
     }
 
+    /// Whether all conditions on the arguments hold.
+    pub(super) fn conditions_hold(&self, tool: &str, args: &Value) -> Result<bool, Incomparable> {
+        for condition in &self.conditions {
+            if !condition.holds(tool, args)? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// Whether the rule speaks of an example call, role and surface aside.
+    pub(super) fn matches_example(&self, tool: &Tool<'_>, args: &Value) -> Result<bool, &'static str> {
+        let spoken = Aspect::of(tool).any(|aspect| self.subject.speaks_of(tool, aspect, self.verdict));
+        let held = self.conditions_hold(tool.name(), args);
+        held.map(|held| spoken && held)
+            .map_err(|_| "has an example whose argument cannot be compared as `when` asks")
+    }
+
     pub(super) fn for_role(&self, role: Role) -> bool {
         self.roles.is_empty() || self.roles.contains(&role)
     }
@@ -135,8 +157,10 @@ fn subject(
     servers: &[String],
     command: bool,
 ) -> Result<Subject, Option<Problem>> {
-    let mut tools = tools.iter().map(|tool| tool_pattern(tool)).collect::<Result<Vec<_>, _>>().map_err(Some)?;
-    let servers = servers.iter().map(|server| server_pattern(server)).collect::<Result<Vec<_>, _>>().map_err(Some)?;
+    let mut tools =
+        tools.iter().map(|tool| tool_pattern(tool)).collect::<Result<Vec<_>, _>>().map_err(Some)?;
+    let servers =
+        servers.iter().map(|server| server_pattern(server)).collect::<Result<Vec<_>, _>>().map_err(Some)?;
     if command && tools.is_empty() {
         tools.push(Pattern::new("bash"));
     }
@@ -167,19 +191,24 @@ fn server_pattern(text: &str) -> Result<Pattern, Problem> {
 
 /// Whether a segment of a name is `*` or an ordinary name.
 fn segment(text: &str) -> bool {
-    text == "*" || (!text.is_empty() && text.bytes().all(|b| b.is_ascii_alphanumeric() || b"._-".contains(&b)))
+    text == "*"
+        || (!text.is_empty() && text.bytes().all(|b| b.is_ascii_alphanumeric() || b"._-".contains(&b)))
 }
 
 /// A command rule is about `bash` alone, in words that a command can have.
 fn check_command(subject: &Subject, command: &[String], unconditional: bool) -> Result<(), &'static str> {
-    let about_bash = subject.tools == [Pattern::new("bash")] && subject.servers.is_empty() && subject.categories.is_empty();
+    let about_bash = subject.tools == [Pattern::new("bash")]
+        && subject.servers.is_empty()
+        && subject.categories.is_empty();
     match command {
         [] => Ok(()),
-        _ if !about_bash => Err("has `command` and another subject than `bash`: a command rule is about `bash` alone"),
-        _ if !unconditional => Err("has both `command` and `when`: write two rules"),
-        words if words.iter().any(|word| word.is_empty() || word.chars().any(char::is_control)) => {
-            Err("has an empty word or a control character in `command`: write the first words of the command as it is run")
+        _ if !about_bash => {
+            Err("has `command` and another subject than `bash`: a command rule is about `bash` alone")
         }
+        _ if !unconditional => Err("has both `command` and `when`: write two rules"),
+        words if words.iter().any(|word| word.is_empty() || word.chars().any(char::is_control)) => Err(
+            "has an empty word or a control character in `command`: write the first words of the command as it is run",
+        ),
         _ => Ok(()),
     }
 }

@@ -9,6 +9,10 @@ use serde::de::{Error, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 
 use super::file::{Contained, ExecutionFile, PolicyFile};
+use super::scope::Scope;
+
+/// Minutes until an unanswered question expires, where no policy says.
+pub const EXPIRY_MINUTES: u64 = 30;
 
 /// The settings of a policy. `None`: no scope speaks, and the default of the caller holds.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
@@ -18,7 +22,7 @@ pub struct Settings {
     /// Free what the sandbox contains (`commands.contained`). Default no.
     pub contained: Option<bool>,
     /// Where sandboxes open.
-    pub place: Option<ExecutionPlace>,
+    pub place: Option<FixedPlace>,
     /// Ceilings on budgets and resources.
     pub ceilings: Ceilings,
     /// What a session with nobody to ask does with a question.
@@ -70,6 +74,26 @@ pub enum ExecutionPlace {
     Workstation,
     /// A dedicated execution host.
     Server,
+}
+
+impl std::fmt::Display for ExecutionPlace {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.pad(match self {
+            Self::Workstation => "workstation",
+            Self::Server => "server",
+        })
+    }
+}
+
+/// A place that policy fixed, and who did. A variable that says otherwise is refused, naming the scope.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct FixedPlace {
+    /// The place.
+    pub place: ExecutionPlace,
+    /// The highest scope that fixed it.
+    pub scope: Scope,
+    /// The file or place of that scope's policy.
+    pub source: String,
 }
 
 /// What a session with nobody to ask does with a question, the mildest first.
@@ -149,7 +173,7 @@ impl Settings {
         Self {
             continue_after_rejection: file.continue_after_rejection,
             contained: file.commands.contained.map(|word| word == Contained::Allow),
-            place: file.execution.place,
+            place: None,
             ceilings: Ceilings::of(&file.execution),
             on_ask: file.approvals.on_ask,
             expiry_minutes: file.approvals.expiry_minutes,
@@ -160,11 +184,26 @@ impl Settings {
         }
     }
 
+    /// The same, with the defaults written out that a scope which cannot replace them might otherwise soften.
+    #[must_use]
+    pub(super) fn or_defaults(self) -> Self {
+        Self {
+            contained: self.contained.or(Some(false)),
+            expiry_minutes: self.expiry_minutes.or(Some(EXPIRY_MINUTES)),
+            caches: self.caches.or_else(|| Some(Mounts::Only(BTreeSet::new()))),
+            ..self
+        }
+    }
+
     /// Joins the settings of a lower layer. The higher layer's place holds.
     #[must_use]
     pub(super) fn tightened_by(self, lower: Self) -> Self {
         Self {
-            continue_after_rejection: both(self.continue_after_rejection, lower.continue_after_rejection, yes),
+            continue_after_rejection: both(
+                self.continue_after_rejection,
+                lower.continue_after_rejection,
+                yes,
+            ),
             contained: both(self.contained, lower.contained, yes),
             place: self.place.or(lower.place),
             ceilings: self.ceilings.lowered_by(lower.ceilings),

@@ -2,6 +2,8 @@
 //!
 //! `*` stands for a whole segment of a name, never for a part of one.
 
+use crate::verdict::Verdict;
+
 use super::tool::Tool;
 use super::who::Category;
 
@@ -71,24 +73,24 @@ pub(super) struct Subject {
 }
 
 impl Subject {
-    /// Whether the rule speaks of this side of a call. `softens`: its verdict is `allow`.
-    pub(super) fn speaks_of(&self, tool: &Tool<'_>, aspect: Aspect, softens: bool) -> bool {
+    /// Whether a rule on this subject, which says `verdict`, speaks of this side of a call.
+    pub(super) fn speaks_of(&self, tool: &Tool<'_>, aspect: Aspect, verdict: Verdict) -> bool {
         let of_tool = self.tools.is_empty() || self.tools.iter().any(|pattern| pattern.matches(tool.name()));
         let of_server = self.servers.is_empty()
             || tool.server().is_some_and(|server| self.servers.iter().any(|pattern| pattern.matches(server)));
         let of_aspect = self.categories.is_empty() || self.categories.contains(&aspect.category());
-        of_tool && of_server && of_aspect && self.reaches(tool, aspect, softens)
+        of_tool && of_server && of_aspect && self.reaches(tool, aspect, verdict)
     }
 
     /// An `allow` on `*` does not open what leaves the sandbox, and nothing but its own name opens a tool that
     /// publishes elsewhere.
-    fn reaches(&self, tool: &Tool<'_>, aspect: Aspect, softens: bool) -> bool {
-        if tool.publishes() && softens {
+    fn reaches(&self, tool: &Tool<'_>, aspect: Aspect, verdict: Verdict) -> bool {
+        if tool.publishes() && verdict != Verdict::Disabled {
             return self.tools.iter().any(|pattern| pattern.is_exact() && pattern.matches(tool.name()));
         }
-        let names = self.categories.contains(&Category::Egress)
+        let named = self.categories.contains(&Category::Egress)
             || self.tools.iter().chain(&self.servers).any(|pattern| !pattern.is_any());
-        aspect != Aspect::Egress || !softens || names
+        aspect != Aspect::Egress || verdict != Verdict::Allow || named
     }
 
     /// How specific the subject is: an exact tool over a server, over a category, over everything.
@@ -114,7 +116,9 @@ mod tests {
         assert!(matches("*", "read") && matches("*", "github/create_issue"));
         assert!(matches("github/*", "github/create_issue"));
         assert!(!matches("github/*", "github") && !matches("github/*", "gitlab/create_issue"));
-        assert!(matches("*/create_issue", "github/create_issue") && !matches("*/create_issue", "create_issue"));
+        assert!(
+            matches("*/create_issue", "github/create_issue") && !matches("*/create_issue", "create_issue")
+        );
         assert!(!matches("read", "reads") && !matches("read", "x/read"));
     }
 }

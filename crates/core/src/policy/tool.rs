@@ -8,7 +8,7 @@ use std::borrow::Cow;
 use super::who::Category;
 
 /// The tools of Enclos, with their categories.
-const BUILT_IN: [(&str, Category); 17] = [
+const BUILT_IN: [(&str, Category); 16] = [
     ("read", Category::Read),
     ("list", Category::Read),
     ("glob", Category::Read),
@@ -25,7 +25,6 @@ const BUILT_IN: [(&str, Category); 17] = [
     ("sessions_spawn", Category::Write),
     ("delete", Category::Delete),
     ("bash", Category::Bash),
-    ("return", Category::Read),
 ];
 
 /// A tool, classed.
@@ -41,20 +40,25 @@ pub struct Tool<'t> {
 impl<'t> Tool<'t> {
     /// A tool of Enclos by its name; any other name is an unknown tool.
     pub fn named(name: &'t str) -> Self {
-        let category = BUILT_IN.iter().find(|(known, _)| *known == name).map(|(_, category)| *category);
+        Self::of_name(Cow::Borrowed(name))
+    }
+
+    fn of_name(name: Cow<'t, str>) -> Self {
+        let category =
+            BUILT_IN.iter().find(|(known, _)| *known == name.as_ref()).map(|(_, category)| *category);
         Self {
-            name: Cow::Borrowed(name),
             category: category.unwrap_or(Category::Delete),
-            egress: category.is_none() || name == "sessions_send",
+            egress: category.is_none(),
             publishes: false,
             known: category.is_some(),
+            name,
         }
     }
 
     /// A tool that is not of Enclos, as its pinned definition or a catalogue classes it. A tool of a server is named
     /// `server/tool`. The name of a tool of Enclos keeps that tool's own class, whatever is said here.
-    pub fn classed(name: &'t str, category: Category, egress: bool) -> Self {
-        let own = Self::named(name);
+    pub fn classed(name: impl Into<Cow<'t, str>>, category: Category, egress: bool) -> Self {
+        let own = Self::of_name(name.into());
         if own.known {
             return own;
         }
