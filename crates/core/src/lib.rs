@@ -29,6 +29,7 @@
 pub mod command;
 pub mod decision;
 pub mod ids;
+pub mod model;
 pub mod policy;
 pub mod secret;
 pub mod verdict;
