@@ -14,6 +14,8 @@ use reqwest::header::{DATE, HeaderMap, RETRY_AFTER};
 pub struct Patience {
     /// How often to ask in all; at least 1.
     pub attempts: u32,
+    /// How often to try when no connection can be made: nothing listens there, most likely.
+    pub attempts_to_connect: u32,
     /// The first wait between two attempts; each further one is twice as long.
     pub first_wait: Duration,
     /// The longest wait of our own choosing.
@@ -38,6 +40,7 @@ impl Default for Patience {
     fn default() -> Self {
         Self {
             attempts: 6,
+            attempts_to_connect: 3,
             first_wait: Duration::from_millis(500),
             longest_wait: Duration::from_secs(15),
             longest_asked: Duration::from_secs(60),
