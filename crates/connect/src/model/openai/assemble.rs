@@ -135,9 +135,10 @@ impl<'a> Assembler<'a> {
         if let Some(said) = self.think.end() {
             self.say(said, on);
         }
-        if let Some((thought, text)) = think::unopened(&self.text) {
-            self.reasoning.push_str(thought);
-            self.text = text.to_owned();
+        let parted = think::unopened(&self.text).map(|(thought, text)| (thought.to_owned(), text.to_owned()));
+        if let Some((thought, text)) = parted {
+            self.reasoning.push_str(&thought);
+            self.text = text;
         }
         let truncated = matches!(self.finish.as_deref(), Some("length" | "max_tokens" | "content_filter"));
         let mut answer = Answer {

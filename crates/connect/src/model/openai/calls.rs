@@ -29,12 +29,26 @@ struct Call {
 #[derive(Debug, Default)]
 struct Shape {
     depth: usize,
-    in_string: bool,
-    escaped: bool,
+    within: Within,
+    end: End,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Within {
+    #[default]
+    Structure,
+    String,
+    Escape,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum End {
+    #[default]
+    Open,
     /// Every bracket that was opened is closed.
-    closed: bool,
-    /// More came after that.
-    trailing: bool,
+    Closed,
+    /// More than white space came after that.
+    Passed,
 }
 
 impl Calls {
@@ -117,7 +131,7 @@ impl Call {
 
     /// Whether the arguments look like one complete object.
     fn is_complete(&self) -> bool {
-        self.shape.closed && !self.shape.trailing
+        self.shape.end == End::Closed
     }
 
     fn take(&mut self, at: usize, fragment: Fragment, on: &mut dyn FnMut(Delta)) {
@@ -143,20 +157,28 @@ impl Call {
 impl Shape {
     fn follow(&mut self, piece: &str) {
         for byte in piece.bytes() {
-            match byte {
-                _ if self.escaped => self.escaped = false,
-                b'\\' if self.in_string => self.escaped = true,
-                b'"' if !self.closed => self.in_string = !self.in_string,
-                _ if self.in_string => {}
-                b' ' | b'\t' | b'\r' | b'\n' => {}
-                _ if self.closed => self.trailing = true,
-                b'{' | b'[' => self.depth += 1,
-                b'}' | b']' => {
-                    self.depth = self.depth.saturating_sub(1);
-                    self.closed = self.depth == 0;
-                }
-                _ => {}
+            match (self.within, byte) {
+                (Within::Escape, _) => self.within = Within::String,
+                (Within::String, b'\\') => self.within = Within::Escape,
+                (Within::String, b'"') => self.within = Within::Structure,
+                (Within::String, _) | (Within::Structure, b' ' | b'\t' | b'\r' | b'\n') => {}
+                (Within::Structure, byte) => self.structure(byte),
             }
+        }
+    }
+
+    fn structure(&mut self, byte: u8) {
+        match byte {
+            _ if self.end != End::Open => self.end = End::Passed,
+            b'"' => self.within = Within::String,
+            b'{' | b'[' => self.depth += 1,
+            b'}' | b']' => {
+                self.depth = self.depth.saturating_sub(1);
+                if self.depth == 0 {
+                    self.end = End::Closed;
+                }
+            }
+            _ => {}
         }
     }
 }
@@ -345,13 +367,13 @@ mod tests {
         let text = r#"{"a":"}\"}{","b":[{}]}"#;
         let mut shape = Shape::default();
         text.chars().for_each(|c| {
-            assert!(!shape.closed);
+            assert_eq!(shape.end, End::Open);
             shape.follow(c.encode_utf8(&mut [0; 4]));
         });
-        assert!(shape.closed && !shape.trailing);
+        assert_eq!(shape.end, End::Closed);
         shape.follow(" \n");
-        assert!(!shape.trailing);
+        assert_eq!(shape.end, End::Closed);
         shape.follow("\"");
-        assert!(shape.trailing);
+        assert_eq!(shape.end, End::Passed);
     }
 }

@@ -69,8 +69,7 @@ impl Failure {
         let kind = match status {
             413 => Kind::TooLong,
             429 => Kind::RateLimited,
-            408 | 425 => Kind::OutOfOrder,
-            500.. => Kind::OutOfOrder,
+            408 | 425 | 500.. => Kind::OutOfOrder,
             _ => Kind::Refused(status),
         };
         let kind = if !matches!(status, 401 | 403 | 429) && is_too_long(body) { Kind::TooLong } else { kind };
@@ -107,13 +106,9 @@ impl Failure {
 
     /// The error for the session, after `attempts` attempts.
     pub(super) fn into_error(self, server: String, attempts: u32) -> ModelError {
-        let mut reason = self.reason;
-        if attempts > 1 {
-            reason.push_str(&format!(" (asked {attempts} times)"));
-        }
-        if let Some(asked) = self.asked {
-            reason.push_str(&format!("; it asks to wait {} s", asked.as_secs()));
-        }
+        let times = if attempts > 1 { format!(" (asked {attempts} times)") } else { String::new() };
+        let wish = self.asked.map(|asked| format!("; it asks to wait {} s", asked.as_secs()));
+        let reason = format!("{}{times}{}", self.reason, wish.unwrap_or_default());
         match self.kind {
             Kind::NoConnection | Kind::OutOfOrder => ModelError::Unreachable { server, reason },
             Kind::TooLong => ModelError::TooLong { reason },

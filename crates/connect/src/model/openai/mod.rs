@@ -6,6 +6,8 @@
 
 mod assemble;
 mod calls;
+#[cfg(test)]
+mod cuts;
 mod failure;
 mod json_mode;
 mod preview;
@@ -60,7 +62,9 @@ impl OpenAi {
             key.as_ref().map(header).transpose().map_err(|_| {
                 wrong("the key holds characters that no header can carry; expected plain text")
             })?;
-        authorization.iter_mut().for_each(|value| value.set_sensitive(true));
+        if let Some(value) = &mut authorization {
+            value.set_sensitive(true);
+        }
         let client = client(&spec, &patience).map_err(|error| wrong(&stream::causes(error)))?;
         Ok(Self { spec, key, authorization, patience, client, without_usage: AtomicBool::new(false) })
     }

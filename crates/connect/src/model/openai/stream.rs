@@ -31,7 +31,12 @@ pub(super) async fn attempt(
     let whole = async {
         let response = send(sending, patience).await?;
         let assembler = Assembler::new(mode, request);
-        if is_json(&response) {
+        if has_type(&response, "text/html") {
+            let reason =
+                "it sent a page for people; expected the address of an API, which mostly ends in `/v1`";
+            return Err(Failure::new(Kind::Malformed, reason));
+        }
+        if has_type(&response, "application/json") {
             read_whole(response, assembler, request.max_bytes, patience, on).await
         } else {
             read_stream(response, assembler, request.max_bytes, patience, on).await
@@ -80,10 +85,10 @@ async fn error_body(mut response: Response, idle: Duration) -> String {
     String::from_utf8_lossy(&body).into_owned()
 }
 
-/// Whether a whole completion comes, although a stream was asked for.
-fn is_json(response: &Response) -> bool {
+/// Whether the response says that it is of this type. JSON is a whole completion, although a stream was asked for.
+fn has_type(response: &Response, wanted: &str) -> bool {
     let kind = response.headers().get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
-    kind.is_some_and(|kind| kind.trim_start().to_ascii_lowercase().starts_with("application/json"))
+    kind.is_some_and(|kind| kind.trim_start().to_ascii_lowercase().starts_with(wanted))
 }
 
 /// The most bytes of one event or of a whole completion: JSON may write one byte as six.
@@ -151,7 +156,7 @@ async fn read_stream(
 
 /// Takes one event; true when it says that the answer is over. `last`: the stream is over, so that an event that cannot
 /// be read was cut.
-fn take(
+pub(super) fn take(
     frame: &Frame,
     assembler: &mut Assembler<'_>,
     last: bool,

@@ -38,9 +38,7 @@ impl Think {
     pub(super) fn add(&mut self, text: &str) -> Vec<Said> {
         self.held.push_str(text);
         let mut said = Vec::new();
-        while let Some(next) = self.step() {
-            said.extend(next);
-        }
+        while !self.held.is_empty() && self.step(&mut said) {}
         said
     }
 
@@ -51,11 +49,8 @@ impl Think {
         Some(said).filter(|said| !matches!(said, Said::Text(text) | Said::Thought(text) if text.is_empty()))
     }
 
-    /// One move; none when nothing more is certain.
-    fn step(&mut self) -> Option<Option<Said>> {
-        if self.held.is_empty() {
-            return None;
-        }
+    /// One move; false when nothing more is certain.
+    fn step(&mut self, said: &mut Vec<Said>) -> bool {
         match self.state {
             State::Start => {
                 let trimmed = self.held.trim_start();
@@ -63,36 +58,37 @@ impl Think {
                     self.held = rest.to_owned();
                     self.state = State::Inside;
                 } else if OPEN.starts_with(trimmed) {
-                    return None;
+                    return false;
                 } else {
                     self.state = State::Text;
                 }
-                Some(None)
             }
-            State::Inside => self.inside(),
+            State::Inside => return self.inside(said),
             State::After => {
                 self.held = self.held.trim_start().to_owned();
-                if self.held.is_empty() {
-                    return None;
-                }
-                self.state = State::Text;
-                Some(None)
+                self.state = if self.held.is_empty() { State::After } else { State::Text };
             }
-            State::Text => Some(Some(Said::Text(std::mem::take(&mut self.held)))),
+            State::Text => said.push(Said::Text(std::mem::take(&mut self.held))),
         }
+        true
     }
 
-    fn inside(&mut self) -> Option<Option<Said>> {
-        if let Some((thought, rest)) = self.held.split_once(CLOSE) {
-            let thought = thought.to_owned();
-            self.held = rest.to_owned();
-            self.state = State::After;
-            return Some((!thought.is_empty()).then_some(Said::Thought(thought)));
+    fn inside(&mut self, said: &mut Vec<Said>) -> bool {
+        let closed = self.held.split_once(CLOSE).map(|(thought, rest)| (thought.to_owned(), rest.to_owned()));
+        let (thought, rest) = closed.clone().unwrap_or_else(|| {
+            // What could be the beginning of the closing tag waits.
+            let waits = (1..CLOSE.len()).rev().find(|&n| self.held.ends_with(&CLOSE[..n])).unwrap_or(0);
+            let (certain, waiting) = self.held.split_at(self.held.len() - waits);
+            (certain.to_owned(), waiting.to_owned())
+        });
+        self.held = rest;
+        if !thought.is_empty() {
+            said.push(Said::Thought(thought));
         }
-        // What could be the beginning of the closing tag waits.
-        let waits = (1..CLOSE.len()).rev().find(|&n| self.held.ends_with(&CLOSE[..n])).unwrap_or(0);
-        let certain: String = self.held.drain(..self.held.len() - waits).collect();
-        (!certain.is_empty()).then_some(Some(Said::Thought(certain)))
+        if closed.is_some() {
+            self.state = State::After;
+        }
+        closed.is_some()
     }
 }
 
