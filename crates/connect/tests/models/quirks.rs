@@ -10,21 +10,21 @@ use crate::support::{self, Server, ask, request, run, says, stream};
 
 /// The answer in one line: text, `[reasoning]`, each call as `id:name:arguments`, and flags.
 fn shown(answer: &Answer) -> String {
-    let mut line = answer.text.clone();
+    let mut parts = vec![answer.text.clone()];
     if !answer.reasoning.is_empty() {
-        line += &format!("[{}]", answer.reasoning);
+        parts.push(format!("[{}]", answer.reasoning));
     }
     for call in &answer.calls {
-        line += &format!(" {}:{}:{}", call.id.as_deref().unwrap_or("-"), call.name, call.arguments);
+        parts.push(format!(" {}:{}:{}", call.id.as_deref().unwrap_or("-"), call.name, call.arguments));
     }
     if answer.truncated {
-        line += " truncated";
+        parts.push(" truncated".to_owned());
     }
     if answer.malformed.is_some() {
         assert!(answer.calls.is_empty(), "a malformed answer holds no call");
-        line += " malformed";
+        parts.push(" malformed".to_owned());
     }
-    line
+    parts.concat()
 }
 
 /// A chunk with this `delta`.

@@ -138,8 +138,8 @@ pub(crate) fn send(text: &str) -> Step {
 
 /// A stream of events, each with its blank line.
 pub(crate) fn stream(events: &[&str]) -> Vec<Step> {
-    let events: String = events.iter().map(|event| format!("data: {event}\n\n")).collect();
-    vec![send(STREAM), send(&events)]
+    let events: Vec<String> = events.iter().map(|event| format!("data: {event}\n\n")).collect();
+    vec![send(STREAM), send(&events.concat())]
 }
 
 /// A whole response of a status, with more header lines (each with its line end) and a body.
