@@ -150,7 +150,7 @@ fn close_to_writers(dir: &Path) -> Result<(), StoreError> {
 
 fn refuse_network(dir: &Path) -> Result<(), StoreError> {
     let magic = rustix::fs::statfs(dir).map_err(|e| failed(dir, &io::Error::from(e)))?.f_type;
-    match refused(u64::from_ne_bytes(i64::from(magic).to_ne_bytes())) {
+    match refused(magic.cast_unsigned()) {
         Some(name) => Err(StoreError::NetworkFileSystem { path: dir.to_path_buf(), name }),
         None => Ok(()),
     }
