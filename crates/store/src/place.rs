@@ -176,6 +176,21 @@ pub(crate) fn open_private(path: &Path, make: bool) -> io::Result<Result<File, S
     Ok(check_private(path, &meta).map(|()| file))
 }
 
+/// Makes the database file when it is not there, and checks it without opening it: the locks that SQLite holds on it
+/// belong to the process, and closing any descriptor of the file would drop them under every connection of ours.
+pub(crate) fn make_private(path: &Path) -> Result<(), StoreError> {
+    match OpenOptions::new().write(true).create_new(true).mode(0o600).open(path) {
+        Ok(_new) => Ok(()),
+        Err(e) if e.kind() == io::ErrorKind::AlreadyExists => stat_private(path),
+        Err(e) => Err(failed(path, &e)),
+    }
+}
+
+/// Checks a private file without opening it.
+pub(crate) fn stat_private(path: &Path) -> Result<(), StoreError> {
+    check_private(path, &fs::symlink_metadata(path).map_err(|e| failed(path, &e))?)
+}
+
 fn check_private(path: &Path, meta: &fs::Metadata) -> Result<(), StoreError> {
     if !meta.is_file() {
         return Err(failed(path, &"not a regular file"));
