@@ -158,8 +158,8 @@ fn opening_twice_in_one_process_keeps_the_locks_against_others() {
     let dir = tempfile::tempdir().unwrap();
     let store = open(dir.path());
     let lease = store.create(&id("a"), meta()).unwrap();
-    drop(open(dir.path()));
-    drop(Store::open_read_only(dir.path()).unwrap());
+    let _second = open(dir.path());
+    let _third = Store::open_read_only(dir.path()).unwrap();
     // Were the locks gone, the child would take itself for the last and remove the log under us.
     assert!(child("hundred", dir.path(), "b").wait_with_output().unwrap().status.success());
     lease.append_wait(vec![record("x", 1, &json!({}))]).unwrap();

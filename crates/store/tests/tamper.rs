@@ -3,6 +3,7 @@
 mod common;
 
 use common::{check, closing, export, id, lines, open, session};
+use enclos_core::ids::SessionId;
 use enclos_store::Store;
 use enclos_store::journal::Outcome;
 use proptest::prelude::*;
@@ -64,7 +65,7 @@ fn one_byte_changed_anywhere_shows_and_its_entry_is_named() {
             let (session, seq) = places[usize::try_from(line).unwrap()];
             if let Some(seq) = seq {
                 assert_eq!(place.seq, Some(seq), "{what}");
-                assert_eq!(place.session.as_ref().map(|s| s.as_str()), session, "{what}");
+                assert_eq!(place.session.as_ref().map(SessionId::as_str), session, "{what}");
             }
         }
         line += u64::from(bytes[at] == b'\n');
@@ -113,7 +114,7 @@ fn a_missing_line_is_named() {
         assert_eq!(found.result, Outcome::Truncated, "{what}");
         if seq.is_some() {
             assert_eq!(place.seq, *seq, "{what}");
-            assert_eq!(place.session.as_ref().map(|s| s.as_str()), *session, "{what}");
+            assert_eq!(place.session.as_ref().map(SessionId::as_str), *session, "{what}");
         }
     }
 }
@@ -188,7 +189,7 @@ fn what_is_no_export_is_bad_input() {
     let found = check(newer.as_bytes());
     assert_eq!(found.result, Outcome::BadInput);
     assert!(found.message.contains("version 2"), "{}", found.message);
-    for other in [&b""[..], b"\n", b"{}\n", b"hello", &[0; 200_000], &bytes[1..]] {
+    for other in [&b""[..], b"\n", b"{}\n", b"hello", &vec![0; 200_000], &bytes[1..]] {
         assert_eq!(check(other).result, Outcome::BadInput);
     }
     let endless = [&bytes[..], &vec![b'x'; 300_000]].concat();
