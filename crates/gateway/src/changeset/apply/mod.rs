@@ -13,6 +13,8 @@ mod engine;
 mod ground;
 mod plan;
 mod record;
+#[cfg(test)]
+mod tests;
 
 use std::io;
 use std::path::Path;
