@@ -26,6 +26,8 @@
     )
 )]
 
+pub mod budget;
+pub mod call;
 pub mod command;
 pub mod decision;
 pub mod ids;
