@@ -33,7 +33,7 @@ const PACKAGES: &[Allowed] = &[
     Allowed {
         name: "enclos-sandbox",
         folder: "crates/sandbox",
-        siblings: &["enclos-core"],
+        siblings: &["enclos-core", "enclos-init"],
         never: &["tokio", "reqwest", "rusqlite"],
     },
     Allowed {
@@ -167,9 +167,10 @@ mod tests {
             }
         }
         assert!(allowed("enclos-core").siblings.is_empty());
-        for leaf in ["enclos-store", "enclos-sandbox", "enclos-connect", "enclos-protocol"] {
+        for leaf in ["enclos-store", "enclos-connect", "enclos-protocol", "enclos-init"] {
             assert_eq!(allowed(leaf).siblings, ["enclos-core"]);
         }
+        assert_eq!(allowed("enclos-sandbox").siblings, ["enclos-core", "enclos-init"]);
     }
 
     #[test]
