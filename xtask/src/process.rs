@@ -6,9 +6,6 @@ use std::ffi::OsStr;
 use std::path::Path;
 use std::process::{Command, Output};
 
-/// The cargo that built this program.
-const CARGO: &str = env!("CARGO");
-
 /// A command that has not been started yet.
 #[expect(
     clippy::disallowed_methods,
@@ -20,7 +17,7 @@ pub(crate) fn command(program: impl AsRef<OsStr>) -> Command {
 
 /// A cargo command in the folder `root`.
 pub(crate) fn cargo(root: &Path, words: &[&str]) -> Command {
-    let mut cargo = command(CARGO);
+    let mut cargo = command("cargo");
     cargo.current_dir(root).args(words);
     cargo
 }

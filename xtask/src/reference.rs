@@ -17,7 +17,7 @@ const PAGES: &[&str] = &["environment", "configuration", "commands", "events"];
 
 /// `cargo xtask reference [--check]`.
 pub(crate) fn run(words: &[String]) -> Result<(), String> {
-    let root = tree::root();
+    let root = tree::root()?;
     match words.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
         [] => write(&root),
         ["--check"] => {

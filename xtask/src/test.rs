@@ -33,7 +33,7 @@ const CHECKS: &[Step] = &[
 /// `cargo xtask test [--skip STEP]…`.
 pub(crate) fn run(words: &[String]) -> Result<(), String> {
     let skipped = skipped(words)?;
-    let root = tree::root();
+    let root = tree::root()?;
     let start = Instant::now();
     for (name, step) in CHECKS {
         if skipped.contains(name) {

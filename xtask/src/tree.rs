@@ -16,10 +16,12 @@ pub(crate) struct File {
     pub(crate) text: String,
 }
 
-/// The root of the repository: the folder above this package.
-pub(crate) fn root() -> PathBuf {
-    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
-    here.parent().unwrap_or(here).to_path_buf()
+/// The root of the repository: the nearest folder, from the current one upwards, that holds this package.
+pub(crate) fn root() -> Result<PathBuf, String> {
+    let here =
+        std::env::current_dir().map_err(|error| format!("the current folder cannot be read: {error}"))?;
+    let root = here.ancestors().find(|folder| folder.join("xtask/Cargo.toml").is_file());
+    root.map(Path::to_path_buf).ok_or("start it in a folder of the repository".to_owned())
 }
 
 /// Every text file whose name ends with one of `endings`, sorted by path. Files that are not UTF-8 are left out.

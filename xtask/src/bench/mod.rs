@@ -47,7 +47,7 @@ pub(crate) fn run(words: &[String]) -> Result<(), String> {
         other => return Err(format!("`bench` takes `--quick` or nothing, and got `{}`", other.join(" "))),
     };
     let effort = Effort { samples: if quick { 10 } else { 40 }, quick };
-    let root = tree::root();
+    let root = tree::root()?;
     let place = Place::make(&root)?;
     let mut rows = sandbox::rows(&place, effort);
     rows.extend(session::rows(&place, effort));

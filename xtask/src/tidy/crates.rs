@@ -188,6 +188,6 @@ mod tests {
 
     #[test]
     fn the_workspace_itself_is_in_order() {
-        assert_eq!(findings(&tree::root()).unwrap(), []);
+        assert_eq!(findings(&tree::root().unwrap()).unwrap(), []);
     }
 }

@@ -67,7 +67,7 @@ pub(crate) fn run(words: &[String]) -> Result<(), String> {
 
 /// Every finding of every rule.
 fn findings() -> Result<Vec<Finding>, String> {
-    let root = tree::root();
+    let root = tree::root()?;
     let rust = tree::files(&root, &[".rs"])?;
     let sources: Vec<Source> = rust.iter().map(|file| Source::new(&file.path, &file.text)).collect();
     let pages = tree::files(&root, &[".md", ".toml", ".yml", ".yaml", ".sh"])?;
