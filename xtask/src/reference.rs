@@ -13,7 +13,7 @@ use crate::{process, tree};
 const FOLDER: &str = "docs/reference";
 
 /// Each page, as the product names it: `enclos reference NAME` prints `docs/reference/NAME.md`.
-const PAGES: &[&str] = &["environment", "configuration", "commands", "events"];
+const PAGES: &[&str] = &["cli", "environment", "events"];
 
 /// `cargo xtask reference [--check]`.
 pub(crate) fn run(words: &[String]) -> Result<(), String> {

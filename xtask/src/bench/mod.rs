@@ -68,3 +68,38 @@ fn print(rows: &[Row]) {
         println!("{:<44} {:>14}  {:<40} {:<24} {met}", row.what, row.ours, row.beside, row.aim);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::fs::remove_dir_all;
+
+    use super::*;
+    use crate::process;
+
+    /// A program that answers as the product does, and takes some time.
+    const STAND_IN: &str = "#!/bin/sh
+case $1 in
+sandbox) echo '{\"open_ms\":1.5,\"runs\":[{\"duration_ms\":1.0}],\"close_ms\":0.1}' ;;
+*) sleep 0.02 ;;
+esac
+";
+
+    #[test]
+    fn every_figure_of_the_product_is_taken() {
+        let folder = std::env::temp_dir().join(format!("enclos-bench-{}", std::process::id()));
+        let (text, binary) = (folder.join("stand-in"), folder.join("enclos"));
+        place::write(&text, STAND_IN).unwrap();
+        // Written by another process: a file that this one still holds open for writing cannot be started.
+        let mut install = process::command("install");
+        install.arg("-m755").arg(&text).arg(&binary);
+        process::run(install).unwrap();
+        let (place, effort) = (Place::with(folder.clone(), binary), Effort { samples: 4, quick: true });
+        let mut rows = sandbox::rows(&place, effort);
+        rows.extend(session::rows(&place, effort));
+        rows.push(place.size());
+        remove_dir_all(&folder).unwrap();
+        let missing: Vec<_> =
+            rows.iter().filter(|row| row.ours == "not measured").map(|row| &row.beside).collect();
+        assert_eq!((rows.len(), missing), (6, vec![]));
+    }
+}

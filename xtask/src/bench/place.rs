@@ -39,11 +39,16 @@ impl Place {
         }
         git(&repo, &["init", "--quiet"])?;
         git(&repo, &["add", "--all"])?;
-        git(
-            &repo,
-            &["-c", "user.name=bench", "-c", "user.email=bench@example.org", "commit", "-qm", "first"],
-        )?;
+        let who =
+            ["-c", "user.name=bench", "-c", "user.email=bench@example.org", "-c", "commit.gpgsign=false"];
+        git(&repo, &[&who[..], &["commit", "--quiet", "--message=first"]].concat())?;
         Ok(Self { root: root.to_path_buf(), folder, repo, binary: target.join("release/enclos") })
+    }
+
+    /// A place with another program in the product's stead.
+    #[cfg(test)]
+    pub(crate) fn with(folder: PathBuf, binary: PathBuf) -> Self {
+        Self { root: folder.clone(), repo: folder.clone(), folder, binary }
     }
 
     /// The product, with a home of its own and nothing of the person's configuration.
