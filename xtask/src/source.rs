@@ -19,7 +19,11 @@ pub(crate) struct Source {
 
 /// An attribute, `#[…]` or `#![…]`, without its brackets.
 pub(crate) struct Attribute<'a> {
+    /// Its first line, from 1.
     pub(crate) line: usize,
+    /// Whether it is of the form `#![…]`.
+    pub(crate) inner: bool,
+    /// What stands in the brackets.
     pub(crate) body: &'a str,
 }
 
@@ -50,11 +54,12 @@ impl Source {
     pub(crate) fn attributes(&self) -> Vec<Attribute<'_>> {
         let mut found = Vec::new();
         for (at, _) in self.code.match_indices('#') {
-            let rest = &self.code[at + 1..];
-            let rest = rest.strip_prefix('!').unwrap_or(rest);
+            let after = &self.code[at + 1..];
+            let rest = after.strip_prefix('!').unwrap_or(after);
+            let inner = rest.len() < after.len();
             if let Some(rest) = rest.strip_prefix('[') {
                 let body = rest.get(..closing(rest, b'[', b']')).unwrap_or(rest);
-                found.push(Attribute { line: line_of(&self.code, at), body: body.trim() });
+                found.push(Attribute { line: line_of(&self.code, at), inner, body: body.trim() });
             }
         }
         found
