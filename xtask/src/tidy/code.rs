@@ -19,9 +19,14 @@ const OWNED: &[Owned] = &[
     Owned {
         words: &["Sandbox::run", "Sandbox::file", "sandbox::open", "sandbox.run(", "sandbox.file("],
         within: &["crates/gateway/src/"],
-        owners: &["crates/gateway/src/effects.rs", "crates/gateway/src/offline"],
-        why: "only the effects of a session run in the sandbox, with the receipt that the journal gave; \
-              `offline` serves `enclos sandbox run` and `enclos doctor`, which belong to no session",
+        owners: &["crates/gateway/src/effects.rs"],
+        why: "it is the one place that runs something, and asks for the receipt of the journal",
+    },
+    Owned {
+        words: &["policy.judge(", "policy.judge_tool(", "Policy::judge", "Policy::judge_tool"],
+        within: &["crates/gateway/src/"],
+        owners: &["crates/gateway/src/session/judge.rs"],
+        why: "it is the one place where a verdict is made",
     },
     Owned {
         words: &["enclos_gateway"],
@@ -212,9 +217,15 @@ mod tests {
         let text = "fn f() { let sandbox = enclos_sandbox::open(p); self.sandbox.file(op) }\n";
         assert!(!lines("crates/gateway/src/session/turn.rs", text).is_empty());
         assert!(lines("crates/gateway/src/effects.rs", text).is_empty());
-        assert!(lines("crates/gateway/src/offline/run.rs", text).is_empty());
         let tested = format!("#[cfg(test)]\nmod tests {{\n{text}}}\n");
         assert!(lines("crates/gateway/src/session/turn.rs", &tested).is_empty());
+    }
+
+    #[test]
+    fn a_verdict_is_made_in_one_place() {
+        let text = "fn f() { self.policy.judge(&request) }\n";
+        assert_eq!(lines("crates/gateway/src/session/handle.rs", text), [1]);
+        assert!(lines("crates/gateway/src/session/judge.rs", text).is_empty());
     }
 
     #[test]

@@ -6,6 +6,7 @@
 mod code;
 mod crates;
 mod files;
+mod links;
 mod paths;
 mod promises;
 
@@ -77,6 +78,7 @@ fn findings() -> Result<Vec<Finding>, String> {
     all.extend(sources.iter().flat_map(code::findings));
     all.extend(code::lints_kept(&sources));
     all.extend(paths::findings(&root, &sources, &pages));
+    all.extend(links::findings(&root, &pages));
     all.extend(promises::findings(&tree::read(&root, promises::PAGE)?, &sources));
     all.extend(reference::stale(&root)?);
     Ok(all)
