@@ -59,7 +59,10 @@ pub(crate) fn listen(run: &Path, id: &SessionId, orders: UnboundedSender<Order>)
     let listener = UnixListener::bind(&near)?;
     std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600))?;
     let own = rustix::process::geteuid().as_raw();
-    #[expect(clippy::disallowed_methods, reason = "ends with the session: its orders have nowhere to go then")]
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "ends with the session: its orders have nowhere to go then"
+    )]
     tokio::spawn(async move {
         while let Ok((stream, _)) = listener.accept().await {
             let known = stream.peer_cred().is_ok_and(|peer| peer.uid() == own || peer.uid() == 0);
@@ -78,7 +81,9 @@ async fn serve(mut stream: UnixStream, orders: &UnboundedSender<Order>) -> bool 
     let wait = std::time::Duration::from_secs(2);
     let got = tokio::time::timeout(wait, (&mut read).take(LONGEST).read_to_end(&mut text)).await;
     let order = got.ok().and_then(Result::ok).and_then(|_| serde_json::from_slice::<Order>(&text).ok());
-    let Some(order) = order.filter(|order| matches!(order, Order::Stop | Order::Interrupt)) else { return true };
+    let Some(order) = order.filter(|order| matches!(order, Order::Stop | Order::Interrupt)) else {
+        return true;
+    };
     let taken = orders.send(order).is_ok();
     // The other side learns the end by the lease, not by this word.
     drop(write.write_all(if taken { b"taken\n" } else { b"gone\n" }).await);

@@ -8,7 +8,9 @@ use std::sync::Arc;
 use enclos_core::args::Args;
 use enclos_core::ids::CallId;
 use enclos_protocol::event::ResultFacts;
-use enclos_sandbox::{Command, Exit, FileError, FileOp, FileReply, OpenError, Plan, RunError, Sandbox, Stream};
+use enclos_sandbox::{
+    Command, Exit, FileError, FileOp, FileReply, OpenError, Plan, RunError, Sandbox, Stream,
+};
 use enclos_store::Receipt;
 use tokio::sync::mpsc::UnboundedSender;
 
@@ -27,16 +29,9 @@ pub(crate) enum Action {
 #[derive(Debug)]
 pub(crate) enum Report {
     /// A fragment of a command's output.
-    Output {
-        call: CallId,
-        text: String,
-        stderr: bool,
-    },
+    Output { call: CallId, text: String, stderr: bool },
     /// The end.
-    Done {
-        call: CallId,
-        outcome: Outcome,
-    },
+    Done { call: CallId, outcome: Outcome },
 }
 
 /// How a call ended.
@@ -65,11 +60,14 @@ impl Action {
             }),
             "list" => Self::File(FileOp::List { path: text("path")? }),
             "glob" => Self::File(FileOp::Glob { pattern: text("pattern")?, path: path() }),
-            "grep" => Self::File(FileOp::Grep { regex: text("pattern")?, path: path(), include: text("include") }),
+            "grep" => {
+                Self::File(FileOp::Grep { regex: text("pattern")?, path: path(), include: text("include") })
+            }
             "write" => Self::File(FileOp::Write { path: text("path")?, content: text("content")? }),
             "edit" => Self::File(FileOp::Edit { path: text("path")?, old: text("old")?, new: text("new")? }),
             "delete" => {
-                let recursive = args.value().get("recursive").and_then(serde_json::Value::as_bool).unwrap_or(false);
+                let recursive =
+                    args.value().get("recursive").and_then(serde_json::Value::as_bool).unwrap_or(false);
                 Self::File(FileOp::Delete { path: text("path")?, recursive })
             }
             "bash" => Self::Command(text("command")?),

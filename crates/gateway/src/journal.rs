@@ -11,16 +11,20 @@ use enclos_store::{Store, StoreError, journal};
 use crate::sessions::of_store;
 
 /// Writes the journal of one session, or of all, as JSON lines.
-pub(crate) fn export(store: &Store, session: Option<&SessionId>, out: &mut dyn Write) -> Result<Exported, ApiError> {
+pub(crate) fn export(
+    store: &Store,
+    session: Option<&SessionId>,
+    out: &mut dyn Write,
+) -> Result<Exported, ApiError> {
     let summary = store.export(session, out).map_err(|error| of_store(&error))?;
     Ok(Exported { entries: summary.entries, sessions: summary.sessions })
 }
 
 /// Verifies an export, without store or network.
-pub(crate) fn verify_file(file: &Path) -> Result<Verification, ApiError> {
+pub(crate) fn verify_file(file: &Path) -> Verification {
     match std::fs::File::open(file) {
-        Ok(opened) => Ok(view(&journal::verify(BufReader::new(opened)))),
-        Err(error) => Ok(unreadable(format!("`{}` cannot be read: {error}", file.display()))),
+        Ok(opened) => view(&journal::verify(&mut BufReader::new(opened))),
+        Err(error) => unreadable(format!("`{}` cannot be read: {error}", file.display())),
     }
 }
 
@@ -57,7 +61,10 @@ fn view(found: &journal::Verification) -> Verification {
         format!("{session}{entry}{line}")
     });
     Verification {
-        result: found.result.word().to_owned(),
+        result: serde_json::to_value(found.result)
+            .ok()
+            .and_then(|word| word.as_str().map(str::to_owned))
+            .unwrap_or_default(),
         exit_code: found.result.exit_code(),
         entries: found.entries,
         sessions: found.sessions,

@@ -27,6 +27,7 @@ use tokio::sync::mpsc;
 
 use crate::clock::Clock;
 use crate::config::Config;
+use crate::control::{self, Control};
 use crate::identity::Person;
 use crate::places::Places;
 use crate::policies::{Choice, Sources};
@@ -34,7 +35,7 @@ use crate::redact::Redactor;
 use crate::repo::Repo;
 use crate::session::{self, Again, Facts, Opening};
 use crate::sessions::{self, of_store};
-use crate::{changes, control, explain, journal, machine};
+use crate::{changes, explain, journal, machine};
 
 /// Content of a closed session is kept so long, in microseconds: 30 days.
 const RETENTION_US: i64 = 30 * 24 * 3600 * 1_000_000;
@@ -67,7 +68,8 @@ impl Local {
             return Ok(store.clone());
         }
         let key = self.environment.get(env::MODEL_KEY);
-        let redactor = Arc::new(Redactor::new(key.into_iter().chain(self.keys().iter().map(String::as_str))));
+        let redactor =
+            Arc::new(Redactor::new(key.into_iter().chain(self.keys().iter().map(String::as_str)))?);
         let store = Store::open(self.places.state(), redactor).map_err(|error| of_store(&error))?;
         let now_us = self.clock.now_us();
         store.erase_content(now_us.saturating_sub(RETENTION_US), now_us).map_err(|error| of_store(&error))?;
@@ -108,7 +110,10 @@ impl Local {
         let parsed = ModelSpec::parse(spec).map_err(|error| of_model(&error))?;
         let key = match entry.and_then(|entry| entry.key_file.as_ref()) {
             Some(file) => Some(std::fs::read_to_string(file).map_err(|error| {
-                ApiError::new(Fault::Usage, format!("the key file `{}` cannot be read: {error}", file.display()))
+                ApiError::new(
+                    Fault::Usage,
+                    format!("the key file `{}` cannot be read: {error}", file.display()),
+                )
             })?),
             None => self.environment.get(env::MODEL_KEY).map(str::to_owned),
         };
@@ -119,8 +124,10 @@ impl Local {
 
     fn take(&self, id: &SessionId) -> Result<Lease, ApiError> {
         self.store()?.lease(id).map_err(|error| match &error {
-            LeaseError::Held { .. } => ApiError::new(Fault::Usage, format!("the session `{id}` is at work: {error}"))
-                .hint(format!("stop it first: enclos stop {id}")),
+            LeaseError::Held { .. } => {
+                ApiError::new(Fault::Usage, format!("the session `{id}` is at work: {error}"))
+                    .hint(format!("stop it first: enclos stop {id}"))
+            }
             LeaseError::Store(inner) => of_store(inner),
         })
     }
@@ -131,10 +138,22 @@ impl Local {
         let row = store.session(id).map_err(|error| of_store(&error))?;
         if row.closed_us.is_some() {
             let message = format!("the session `{id}` is closed: it has no change set any more");
-            return Err(ApiError::new(Fault::Usage, message).hint(format!("see what happened: enclos show {id}")));
+            return Err(
+                ApiError::new(Fault::Usage, message).hint(format!("see what happened: enclos show {id}"))
+            );
         }
         let layer = self.places.session(id).join("layer");
+        changes::recover(&self.places.session(id))?;
         Ok((row.repo, layer))
+    }
+
+    fn listen(&self, id: &SessionId, orders: &mpsc::UnboundedSender<Order>) -> Result<Control, ApiError> {
+        control::listen(&self.places.run(), id, orders.clone()).map_err(|error| {
+            ApiError::new(
+                Fault::Internal,
+                format!("the control socket of the session cannot be made: {error}"),
+            )
+        })
     }
 
     fn human(&self) -> DecidedBy {
@@ -155,8 +174,11 @@ fn new_id(now_us: i64) -> Result<SessionId, ApiError> {
     let millis = u64::try_from(now_us / 1000).unwrap_or(0);
     let time = (0..10).rev().map(|place| (millis >> (5 * place)) & 31);
     let rest = random.iter().map(|byte| u64::from(byte & 31));
-    let text: String =
-        time.chain(rest).filter_map(|digit| DIGITS.get(usize::try_from(digit).ok()?)).map(|b| char::from(*b)).collect();
+    let text: String = time
+        .chain(rest)
+        .filter_map(|digit| DIGITS.get(usize::try_from(digit).ok()?))
+        .map(|b| char::from(*b))
+        .collect();
     Ok(SessionId::new(format!("sess_{text}")))
 }
 
@@ -192,7 +214,8 @@ impl Gateway for Local {
             policy: absolute(request.policy),
             repo: repo.root.clone(),
         };
-        let (remote, orders) = mpsc::unbounded_channel();
+        let orders = mpsc::unbounded_channel();
+        let control = self.listen(&id, &orders.0)?;
         let opening = Opening {
             clock: self.clock.clone(),
             store: self.store()?,
@@ -208,27 +231,27 @@ impl Gateway for Local {
             conversation: request.conversation,
             patch: request.patch,
             again: sealed.to_map(),
-            remote: orders,
-            control: None,
+            control: Some(control),
+            orders,
         };
-        let control = control::listen(&self.places.run(), &id, remote);
-        let opening = Opening { control: Some(control.map_err(|error| socket(&error))?), ..opening };
         session::open(id, request.task, opening).await
     }
 
     async fn resume(&self, request: ResumeRequest) -> Result<Attached, ApiError> {
         let store = self.store()?;
         let row = store.session(&request.session).map_err(|error| of_store(&error))?;
-        let erased = || ApiError::new(Fault::Usage, "the session's content was erased: it cannot be taken up again");
+        let erased =
+            || ApiError::new(Fault::Usage, "the session's content was erased: it cannot be taken up again");
         let sealed: Sealed = serde_json::from_value(Value::Object(row.extra.ok_or_else(erased)?))
             .map_err(|error| ApiError::new(Fault::Internal, error.to_string()))?;
         let lease = self.take(&request.session)?;
         let repo = self.repo(&sealed.repo)?;
-        let choice = Choice { preset: sealed.preset.as_deref(), files: &sealed.policy, repo: Some(&repo.root) };
+        let choice =
+            Choice { preset: sealed.preset.as_deref(), files: &sealed.policy, repo: Some(&repo.root) };
         let (sources, policy) = self.policy(choice)?;
         let (model, context_tokens, _) = self.model(Some(&sealed.model))?;
-        let (remote, orders) = mpsc::unbounded_channel();
-        let control = control::listen(&self.places.run(), &request.session, remote);
+        let orders = mpsc::unbounded_channel();
+        let control = self.listen(&request.session, &orders.0)?;
         let opening = Opening {
             clock: self.clock.clone(),
             store,
@@ -244,8 +267,8 @@ impl Gateway for Local {
             conversation: request.conversation,
             patch: request.patch,
             again: Map::new(),
-            remote: orders,
-            control: Some(control.map_err(|error| socket(&error))?),
+            control: Some(control),
+            orders,
         };
         session::resume(lease, opening, Again { extend: request.extend, message: request.message }).await
     }
@@ -265,12 +288,17 @@ impl Gateway for Local {
             return Ok(());
         }
         let lease = self.take(session)?;
-        let (state, _, _) = session::replay(&self.store()?, session)?;
+        let (state, _) = session::replay(&self.store()?, session)?;
         if let Phase::Closed(_) = state.phase() {
             return Ok(());
         }
         let reason = format!("stopped by {}", self.person.user);
-        session::close_quietly(&lease, &self.clock, &Event::Closed { outcome: Outcome::Stopped, reason }, &Facts::new())?;
+        session::close_quietly(
+            &lease,
+            &self.clock,
+            &Event::Closed { outcome: Outcome::Stopped, reason },
+            &Facts::new(),
+        )?;
         sessions::remove_layer(&self.places.session(session).join("layer"));
         Ok(())
     }
@@ -296,8 +324,10 @@ impl Gateway for Local {
         };
         lease.append_wait(vec![applied]).map_err(|error| of_store(&error))?;
         if view.left.is_empty() {
-            let event =
-                Event::Closed { outcome: Outcome::Accepted, reason: "the change set was accepted".to_owned() };
+            let event = Event::Closed {
+                outcome: Outcome::Accepted,
+                reason: "the change set was accepted".to_owned(),
+            };
             session::close_quietly(&lease, &self.clock, &event, &Facts::new())?;
             sessions::remove_layer(&layer);
         }
@@ -361,7 +391,7 @@ impl Gateway for Local {
 
     fn journal_verify(&self, file: Option<&Path>) -> Result<Verification, ApiError> {
         match file {
-            Some(file) => journal::verify_file(file),
+            Some(file) => Ok(journal::verify_file(file)),
             None => journal::verify_store(self.places.state()),
         }
     }
@@ -374,8 +404,3 @@ impl Gateway for Local {
 fn absolute(files: Vec<PathBuf>) -> Vec<PathBuf> {
     files.into_iter().map(|file| std::path::absolute(&file).unwrap_or(file)).collect()
 }
-
-fn socket(error: &std::io::Error) -> ApiError {
-    ApiError::new(Fault::Internal, format!("the control socket of the session cannot be made: {error}"))
-}
-

@@ -81,10 +81,8 @@ fn command_run(exit: &Exit, stdout: &[u8], stderr: &[u8]) -> CommandRun {
 }
 
 fn not_opened(error: &OpenError) -> ApiError {
-    let mut message = error.to_string();
-    if let Some(source) = &error.source {
-        message.push_str(&format!(": {source}"));
-    }
+    let source = error.source.as_ref().map(|source| format!(": {source}")).unwrap_or_default();
+    let message = format!("{error}{source}");
     ApiError::new(Fault::Internal, message).hint("`enclos doctor` says what this machine lacks")
 }
 
@@ -96,8 +94,8 @@ impl Scratch {
         use std::os::unix::fs::DirBuilderExt;
         let mut random = [0_u8; 8];
         getrandom::fill(&mut random).map_err(std::io::Error::other)?;
-        let name: String = random.iter().map(|byte| format!("{byte:02x}")).collect();
-        let path = std::env::temp_dir().join(format!("enclos-sandbox-{name}"));
+        let name = u64::from_be_bytes(random);
+        let path = std::env::temp_dir().join(format!("enclos-sandbox-{name:016x}"));
         std::fs::DirBuilder::new().mode(0o700).create(&path)?;
         Ok(Self(path))
     }
@@ -140,7 +138,12 @@ pub(crate) fn doctor(places: &Places, config: &Config) -> Vec<Check> {
 fn store_check(places: &Places) -> Check {
     let name = "store".to_owned();
     match enclos_store::Store::open_read_only(places.state()) {
-        Ok(_) => Check { name, result: "ok".to_owned(), detail: places.state().display().to_string(), remedy: String::new() },
+        Ok(_) => Check {
+            name,
+            result: "ok".to_owned(),
+            detail: places.state().display().to_string(),
+            remedy: String::new(),
+        },
         Err(error @ enclos_store::StoreError::NoStore { .. }) => {
             Check { name, result: "note".to_owned(), detail: error.to_string(), remedy: String::new() }
         }

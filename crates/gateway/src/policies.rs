@@ -84,7 +84,9 @@ impl Sources {
 fn read(file: &Path, most: usize) -> Result<Option<String>, ApiError> {
     let refuse = |why: String| Err(ApiError::new(Fault::Usage, format!("`{}` {why}", file.display())));
     match std::fs::metadata(file) {
-        Ok(facts) if facts.len() > most as u64 => refuse(format!("has {} bytes: expected at most {most}", facts.len())),
+        Ok(facts) if facts.len() > most as u64 => {
+            refuse(format!("has {} bytes: expected at most {most}", facts.len()))
+        }
         Ok(_) => match std::fs::read_to_string(file) {
             Ok(text) => Ok(Some(text)),
             Err(error) => refuse(format!("cannot be read: {error}")),
@@ -100,6 +102,8 @@ fn read_plain(file: &Path) -> Result<Option<String>, ApiError> {
         Ok(facts) if facts.is_file() => read(file, MAX_REPOSITORY_BYTES),
         Ok(_) => Err(ApiError::new(Fault::Usage, format!("`{}` is not a plain file", file.display()))),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(ApiError::new(Fault::Usage, format!("`{}` cannot be read: {error}", file.display()))),
+        Err(error) => {
+            Err(ApiError::new(Fault::Usage, format!("`{}` cannot be read: {error}", file.display())))
+        }
     }
 }

@@ -35,7 +35,9 @@ pub(crate) fn remove_layer(layer: &Path) {
 /// An error of the store, for a person.
 pub(crate) fn of_store(error: &StoreError) -> ApiError {
     let fault = match error {
-        StoreError::UnknownSession(_) | StoreError::BadSession(_) | StoreError::NoStore { .. } => Fault::Usage,
+        StoreError::UnknownSession(_) | StoreError::BadSession(_) | StoreError::NoStore { .. } => {
+            Fault::Usage
+        }
         _ => Fault::Internal,
     };
     ApiError::new(fault, error.to_string())
@@ -65,20 +67,19 @@ fn listed(row: enclos_store::SessionRow, places: &Places) -> SessionRow {
 pub(crate) fn show(store: &Store, places: &Places, id: &SessionId) -> Result<SessionDetail, ApiError> {
     let row = store.session(id).map_err(|error| of_store(&error))?;
     let events = store.events(id).map_err(|error| of_store(&error))?;
-    let (state, _, _) = session::replay(store, id)?;
+    let (state, _) = session::replay(store, id)?;
     let opened = events.iter().find(|event| event.kind == "session.opened");
     let of_opened = |name: &str| {
         let entry: Option<Value> = opened.and_then(|event| serde_json::from_str(event.entry.get()).ok());
         entry.and_then(|entry| entry.get(name).and_then(Value::as_str).map(str::to_owned)).unwrap_or_default()
     };
-    let head = store.head(id).map_err(|error| of_store(&error))?;
     Ok(SessionDetail {
         model: of_opened("model"),
         policy_digest: of_opened("policy"),
         budget: session::budget_view(state.budget(), row.updated_us),
         timeline: events.iter().map(line).collect(),
         entries: row.entries,
-        head,
+        head: String::new(),
         row: listed(row, places),
     })
 }
@@ -91,8 +92,20 @@ fn line(event: &StoredEvent) -> TimelineLine {
 /// The telling fields of an entry, in one line.
 fn in_words(entry: &Value) -> String {
     const TELLING: [&str; 14] = [
-        "call", "tool", "verdict", "rule", "decided_by", "by", "answer", "reason", "outcome", "error", "result",
-        "spent", "isolation", "model",
+        "call",
+        "tool",
+        "verdict",
+        "rule",
+        "decided_by",
+        "by",
+        "answer",
+        "reason",
+        "outcome",
+        "error",
+        "result",
+        "spent",
+        "isolation",
+        "model",
     ];
     let words = TELLING.iter().filter_map(|name| entry.get(name).map(|value| (name, value)));
     let shown = words.map(|(name, value)| match value {

@@ -92,7 +92,7 @@ pub(crate) fn of_command(exit: &Exit, kept: &Kept) -> Outcome {
         text.push('\n');
     }
     let summary = ending(exit);
-    text.push_str(&format!("[{summary}]"));
+    text.push_str(&["[", &summary, "]"].concat());
     let facts = ResultFacts {
         duration_ms: 0.0,
         exit_code: exit.code.or(exit.signal.map(|signal| 128 + signal)),
@@ -106,7 +106,9 @@ pub(crate) fn of_command(exit: &Exit, kept: &Kept) -> Outcome {
 
 fn ending(exit: &Exit) -> String {
     match (exit.killed, exit.code, exit.signal) {
-        (Some(reason), _, _) => format!("killed: {} after {:.1} s", reason.word(), exit.duration.as_secs_f64()),
+        (Some(reason), _, _) => {
+            format!("killed: {} after {:.1} s", reason.word(), exit.duration.as_secs_f64())
+        }
         (None, Some(code), _) => format!("exit code {code}"),
         (None, None, Some(signal)) => format!("ended by signal {signal}"),
         (None, None, None) => "ended".to_owned(),
@@ -128,9 +130,10 @@ pub(crate) fn of_file(reply: &FileReply) -> Outcome {
             let shown = joined(lines, *left_out > 0, &format!("[{left_out} more entries]"));
             (shown, format!("{} entries", entries.len()))
         }
-        FileReply::Glob { paths, more } => {
-            (joined(paths.iter().cloned(), *more, "[more: narrow the pattern]"), format!("{} paths", paths.len()))
-        }
+        FileReply::Glob { paths, more } => (
+            joined(paths.iter().cloned(), *more, "[more: narrow the pattern]"),
+            format!("{} paths", paths.len()),
+        ),
         FileReply::Grep { hits, more } => {
             let lines = hits.iter().map(|hit| format!("{}:{}: {}", hit.path, hit.line, hit.text));
             (joined(lines, *more, "[more: narrow the expression]"), format!("{} matches", hits.len()))
@@ -140,7 +143,9 @@ pub(crate) fn of_file(reply: &FileReply) -> Outcome {
             (format!("{what}, {bytes} bytes"), format!("{what}, {bytes} bytes"))
         }
         FileReply::Edited { line } => (format!("edited at line {line}"), format!("line {line}")),
-        FileReply::Deleted { entries } => (format!("deleted, {entries} entries"), format!("{entries} entries")),
+        FileReply::Deleted { entries } => {
+            (format!("deleted, {entries} entries"), format!("{entries} entries"))
+        }
         FileReply::Bytes { size, .. } => (format!("{size} bytes"), format!("{size} bytes")),
         FileReply::Stat(entry) => (format!("{} bytes", entry.size), format!("{} bytes", entry.size)),
     };

@@ -136,19 +136,15 @@ fn a_cut_stream_is_never_half_a_call() {
 
 #[test]
 fn silence_has_limits() {
-    let short = Patience {
-        idle: Duration::from_millis(50),
-        begin: Duration::from_millis(50),
-        attempts: 1,
-        ..patience()
-    };
+    let short = Patience { idle: Duration::from_millis(50), attempts: 1, ..patience() };
     let server = Server::start(vec![vec![send(STREAM), send(&format!("data: {HALF_CALL}\n\n")), Step::Hang]]);
-    let (answer, _) = run(ask(&server.model_with("", None, short.clone()), &request()));
+    let (answer, _) = run(ask(&server.model_with("", None, short), &request()));
     assert!(
         matches!(&answer, Err(ModelError::Cut { reason, .. }) if reason.contains("0.05 s")),
         "{answer:?}"
     );
     let server = Server::start(vec![vec![Step::Hang]]);
+    let short = Patience { begin: Duration::from_millis(50), attempts: 1, ..patience() };
     let (answer, _) = run(ask(&server.model_with("", None, short), &request()));
     assert!(matches!(&answer, Err(ModelError::Unreachable { .. })), "{answer:?}");
 

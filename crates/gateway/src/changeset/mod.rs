@@ -2,9 +2,10 @@
 //!
 //! At opening [`record_opening`] writes down the moment, and [`record_unclean`] what git knows, beside the session.
 //! At the end [`Workspace::build`] makes the change set, [`Workspace::patch`] and [`Workspace::show`] tell it to git
-//! and to people. It never runs git in a tree that an agent wrote, never commits, and leaves what is ignored,
+//! and to people, and [`Workspace::apply`] brings what a person accepted into their tree. It never runs git in a tree that an agent wrote, never commits, and leaves what is ignored,
 //! what is refused and every `.git` where they are.
 
+mod apply;
 mod base;
 mod binary;
 mod build;
@@ -13,6 +14,7 @@ mod error;
 mod git;
 mod ignored;
 mod lines;
+mod merge;
 mod model;
 mod patch;
 mod quote;
@@ -26,12 +28,14 @@ use std::path::{Path, PathBuf};
 
 use enclos_sandbox::layer::Layer;
 
+pub use apply::{Applied, ApplyError, Cause, Conflict, Recovered, recover, undo};
 pub use base::record_opening;
 pub use build::Inspect;
 pub use content::MAX_TEXT;
 pub use enclos_sandbox::layer::{Reason, Refused, Special};
 pub use error::ChangeSetError;
 pub use lines::LineKind;
+pub use merge::Clash;
 pub use model::{
     ChangeSet, Choice, FLAG_LINK_LEAVES_TREE, FLAG_NEW_EXECUTE_BIT, FLAG_PRIVILEGED_BITS, FileChange, Kind,
     Known, Mode, Side,

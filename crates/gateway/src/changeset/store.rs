@@ -21,12 +21,18 @@ use super::model::{Mode, Side};
 #[derive(Clone, Debug)]
 pub(super) struct Store {
     directory: PathBuf,
+    durable: bool,
 }
 
 impl Store {
     /// The store of a layer directory.
     pub(super) fn of(layer: &Path) -> Self {
-        Self { directory: layer.join("base") }
+        Self { directory: layer.join("base"), durable: false }
+    }
+
+    /// The store of a session's applications, whose contents must outlive a power cut.
+    pub(super) fn of_applications(session: &Path) -> Self {
+        Self { directory: session.join("applied"), durable: true }
     }
 
     /// Makes the directories, for the owner alone.
@@ -78,7 +84,8 @@ impl Store {
             let mut to = BufWriter::new(file);
             serde_json::to_writer(&mut to, value)?;
             to.into_inner().map_err(io::IntoInnerError::into_error)?.sync_all()?;
-            fs::rename(temporary, self.path(name))
+            fs::rename(temporary, self.path(name))?;
+            File::open(&self.directory)?.sync_all()
         };
         write().map_err(self.failed(name))
     }
@@ -88,6 +95,7 @@ impl Store {
         let mut write = || -> io::Result<Side> {
             let (mut file, temporary) = self.temporary()?;
             let copied = digest_copy(from, mode, &mut file)
+                .and_then(|side| if self.durable { file.sync_all().map(|()| side) } else { Ok(side) })
                 .and_then(|side| fs::rename(&temporary, self.blob(&side.digest)).map(|()| side));
             if copied.is_err() {
                 fs::remove_file(&temporary)?;

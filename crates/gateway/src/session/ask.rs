@@ -14,6 +14,9 @@ use super::record::Facts;
 use super::{Exit, Finish, Flow, Halt, Live};
 use crate::tell::Teller;
 
+/// Corrections in a row before a run is given up.
+const MOST_CORRECTIONS: u32 = 5;
+
 /// How a model call ended.
 enum Asked {
     Answered(Answer),
@@ -69,7 +72,13 @@ impl Live {
         let visible = self.tools.iter().filter(|tool| tool.visible);
         Request {
             instructions: self.instructions.clone(),
-            messages: self.state.history().messages().iter().map(|message| message.as_ref().clone()).collect(),
+            messages: self
+                .state
+                .history()
+                .messages()
+                .iter()
+                .map(|message| message.as_ref().clone())
+                .collect(),
             tools: visible.map(|tool| tool.spec.clone()).collect(),
             completed_calls: self.state.model_calls(),
             max_calls: model::MAX_CALLS,
@@ -77,13 +86,19 @@ impl Live {
         }
     }
 
-    async fn take_answer(&mut self, request: &Request, answer: Answer, seen: Fragments) -> Result<Flow, Halt> {
+    async fn take_answer(
+        &mut self,
+        request: &Request,
+        answer: Answer,
+        seen: Fragments,
+    ) -> Result<Flow, Halt> {
         let estimate = tokens_of(request, &answer);
         let counted = answer.usage.map(|usage| usage.input.saturating_add(usage.output));
         let proposals = self.proposals(&answer);
         self.next_call += proposals.len() as u64;
         self.cut = answer.truncated.then(|| proposals.last().map(|last| last.call.clone())).flatten();
         let correction = answer.malformed.clone();
+        self.corrections = if correction.is_some() { self.corrections + 1 } else { 0 };
         let proposed = Proposed {
             text: answer.text.clone(),
             calls: proposals,
@@ -106,6 +121,12 @@ impl Live {
             self.teller.tell(Body::CallGenerated { of: of(call), arguments });
         }
         self.tell_budget();
+        if self.corrections > MOST_CORRECTIONS {
+            let why =
+                format!("the model's answers could not be understood, {MOST_CORRECTIONS} times in a row");
+            self.teller.notice(why.clone());
+            return Ok(Flow::Finish(Finish::new(Exit::Failed, why)));
+        }
         Ok(Flow::On)
     }
 
@@ -141,7 +162,8 @@ impl Live {
                 }
             }
             ModelError::TooLarge { .. } => {
-                let correction = Some(format!("Your answer was not accepted: {error}. Answer again with less."));
+                let correction =
+                    Some(format!("Your answer was not accepted: {error}. Answer again with less."));
                 let answer = Proposed { text: String::new(), calls: Vec::new(), tokens: 0, correction };
                 self.record(Event::Answered(answer), Facts::new()).await?;
                 return Ok(Flow::On);
@@ -202,18 +224,19 @@ impl Fragments {
     fn show(&mut self, teller: &mut Teller, delta: Delta) {
         match delta {
             Delta::Text(text) => teller.tell(Body::MessageDelta { text }),
-            Delta::Reasoning(_) | Delta::CallArguments { .. } => {}
             Delta::CallStarted { index, name } if index == self.began.len() => {
                 let call = CallId::new(format!("call_{}", self.first + index as u64));
                 let of = Of { call, tool: name };
                 self.began.push(of.clone());
                 teller.tell(Body::CallGenerating { of });
             }
-            Delta::CallStarted { .. } => {}
+            Delta::Reasoning(_) | Delta::CallArguments { .. } | Delta::CallStarted { .. } => {}
             Delta::Retrying { attempt, wait, reason } => {
                 self.cancel(teller, "the answer was cut");
                 let seconds = wait.as_secs_f64();
-                teller.notice(format!("the model is asked again in {seconds:.1} s (attempt {attempt}): {reason}"));
+                teller.notice(format!(
+                    "the model is asked again in {seconds:.1} s (attempt {attempt}): {reason}"
+                ));
             }
         }
     }

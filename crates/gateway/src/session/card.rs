@@ -22,7 +22,8 @@ impl Live {
     pub(super) fn show_card(&mut self, call: &Call, decided: &Decided, approval: &Approval) {
         let card = self.card(call, decided, approval);
         self.cards.insert(call.id().clone(), card.may_remember);
-        let body = Body::ApprovalRequested { of: of(call), approval: approval.id.clone(), card: Box::new(card) };
+        let body =
+            Body::ApprovalRequested { of: of(call), approval: approval.id.clone(), card: Box::new(card) };
         self.teller.tell(body);
     }
 

@@ -66,8 +66,14 @@ impl Live {
 
     /// The summary by the model itself; without one, a plain account of what was done.
     async fn summary(&mut self, from: usize) -> (String, u64) {
-        let messages: Vec<Message> =
-            self.state.history().messages().iter().take(from).map(|message| message.as_ref().clone()).collect();
+        let messages: Vec<Message> = self
+            .state
+            .history()
+            .messages()
+            .iter()
+            .take(from)
+            .map(|message| message.as_ref().clone())
+            .collect();
         let account = account(&messages);
         if self.model_is_script() {
             return (account, 0);
@@ -89,14 +95,14 @@ impl Live {
 
 /// What was done, without a model: the calls, by name, and how each ended.
 fn account(messages: &[Message]) -> String {
-    let mut text = "[Enclos] Earlier messages were removed to make room. What was done:\n".to_owned();
-    for message in messages {
-        if let Message::Assistant { calls, .. } = message {
-            for call in calls {
-                let arguments: String = call.arguments.chars().take(120).collect();
-                text.push_str(&format!("- {} {arguments}\n", call.name));
-            }
-        }
-    }
-    text
+    let calls = messages.iter().filter_map(|message| match message {
+        Message::Assistant { calls, .. } => Some(calls),
+        Message::User { .. } | Message::Result { .. } => None,
+    });
+    let lines = calls.flatten().map(|call| {
+        let arguments: String = call.arguments.chars().take(120).collect();
+        format!("- {} {arguments}", call.name)
+    });
+    let head = "[Enclos] Earlier messages were removed to make room. What was done:".to_owned();
+    std::iter::once(head).chain(lines).collect::<Vec<_>>().join("\n")
 }

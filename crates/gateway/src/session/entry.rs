@@ -97,7 +97,9 @@ fn of_event(event: &Event, key: &CommitKey) -> (&'static str, Map<String, Value>
         Event::ExtensionGranted { by } => ("extension.granted", facts([("by", json(by))])),
         Event::ExtensionRefused { by } => ("extension.refused", facts([("by", json(by))])),
         Event::Restored => ("session.restored", Map::new()),
-        Event::Reviewing { digest } => ("changeset.made", facts([("digest", json(&key.digest(digest.as_str().as_bytes())))])),
+        Event::Reviewing { digest } => {
+            ("changeset.made", facts([("digest", json(&key.digest(digest.as_str().as_bytes())))]))
+        }
         Event::Closed { outcome, reason } => {
             ("session.closed", facts([("outcome", json(outcome)), ("reason", json!(reason))]))
         }
@@ -108,7 +110,8 @@ fn of_event(event: &Event, key: &CommitKey) -> (&'static str, Map<String, Value>
 fn refusal(reason: &Canceled, key: &CommitKey) -> Value {
     match reason {
         Canceled::Refused { who, word } => {
-            let word = word.as_ref().map(|word| json!({"bytes": word.len(), "digest": key.digest(word.as_bytes())}));
+            let word =
+                word.as_ref().map(|word| json!({"bytes": word.len(), "digest": key.digest(word.as_bytes())}));
             json!({"by": "refused", "who": who, "word": word})
         }
         Canceled::Interrupted | Canceled::Policy { .. } | Canceled::Expired => json(reason),
@@ -118,7 +121,8 @@ fn refusal(reason: &Canceled, key: &CommitKey) -> Value {
 fn settlement(answer: &Settlement, key: &CommitKey) -> Value {
     match answer {
         Settlement::Denied { by, word } => {
-            let word = word.as_ref().map(|word| json!({"bytes": word.len(), "digest": key.digest(word.as_bytes())}));
+            let word =
+                word.as_ref().map(|word| json!({"bytes": word.len(), "digest": key.digest(word.as_bytes())}));
             json!({"state": "denied", "by": by, "word": word})
         }
         Settlement::Approved { .. } | Settlement::Expired | Settlement::Superseded => json(answer),

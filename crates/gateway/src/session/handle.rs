@@ -38,7 +38,9 @@ impl Live {
         let mut starts = Vec::new();
         let mut budget = *self.state.budget();
         for id in calls {
-            let Some(call) = self.state.calls().iter().find(|call| *call.id() == id).cloned() else { continue };
+            let Some(call) = self.state.calls().iter().find(|call| *call.id() == id).cloned() else {
+                continue;
+            };
             match afford(budget, &call, self.clock.now_us()) {
                 Ok(rest) => budget = rest,
                 Err(spent) => {
@@ -51,7 +53,9 @@ impl Live {
                 Judged::Hidden(decision) => self.forbid(&call, &decision).await?,
                 Judged::Decided(decided) => match self.way(&call, &decided) {
                     Way::Start(by, rule) => starts.push(Start { call: id, decided, by, rule }),
-                    Way::Refuse(reason) if reason_is_policy(&reason) => self.forbid(&call, &decided.decision).await?,
+                    Way::Refuse(reason) if reason_is_policy(&reason) => {
+                        self.forbid(&call, &decided.decision).await?;
+                    }
                     Way::Refuse(reason) => self.refuse(&call, &decided, reason).await?,
                     Way::Ask => {
                         if let Flow::Finish(finish) = self.ask_person(&call, &decided).await? {
@@ -112,7 +116,8 @@ impl Live {
         let facts = self.decision_facts(call, decision);
         if self.surface.cancels_forbidden() {
             let reason = Canceled::Policy { rule: decision.rule.clone() };
-            let shown = format!("{} [{}, {}: {}]", decision.reason, decision.rule, decision.scope, decision.source);
+            let shown =
+                format!("{} [{}, {}: {}]", decision.reason, decision.rule, decision.scope, decision.source);
             self.record(Event::Refused { call: call.id().clone(), reason }, facts).await?;
             self.tell_decided(call, decision, Verdict::Disabled, by);
             self.teller.tell(Body::CallCanceled { of: of(call), reason: shown });
@@ -156,7 +161,8 @@ impl Live {
             return self.refuse(call, decided, reason).await.map(|()| Flow::On);
         }
         let minutes = self.policy.settings().expiry_minutes.unwrap_or(enclos_core::policy::EXPIRY_MINUTES);
-        let expires_us = self.clock.now_us().saturating_add(i64::try_from(minutes).unwrap_or(30) * 60_000_000);
+        let expires_us =
+            self.clock.now_us().saturating_add(i64::try_from(minutes).unwrap_or(30) * 60_000_000);
         let approval = Approval {
             id: format!("ap_{}", call.id().as_str().trim_start_matches("call_")),
             digest: self.digest(call, decided),
@@ -186,7 +192,8 @@ impl Live {
                 Ok(Flow::Finish(Finish::new(Exit::Approval, reason)))
             }
             Answering::Nobody(_) => {
-                let next = format!("enclos resume {}   (answer the card at a terminal)", self.lease.session());
+                let next =
+                    format!("enclos resume {}   (answer the card at a terminal)", self.lease.session());
                 Ok(Flow::Finish(Finish::new(Exit::Approval, next)))
             }
         }
@@ -199,7 +206,9 @@ impl Live {
         }
         let mut events = Vec::new();
         for start in &starts {
-            let Some(call) = self.state.calls().iter().find(|call| *call.id() == start.call) else { continue };
+            let Some(call) = self.state.calls().iter().find(|call| *call.id() == start.call) else {
+                continue;
+            };
             let command = call.tool() == "bash";
             let mut facts = self.decision_facts(call, &start.decided.decision);
             facts.insert("arguments".into(), self.arguments_facts(&start.decided.args));
@@ -237,7 +246,12 @@ impl Live {
         state: ApprovalState,
         decided_by: Option<DecidedBy>,
     ) {
-        self.teller.tell(Body::ApprovalDecided { of: of(call), approval: approval.to_owned(), state, decided_by });
+        self.teller.tell(Body::ApprovalDecided {
+            of: of(call),
+            approval: approval.to_owned(),
+            state,
+            decided_by,
+        });
     }
 
     fn decision_facts(&self, call: &Call, decision: &Decision) -> Facts {
@@ -253,7 +267,8 @@ impl Live {
     fn arguments_facts(&self, args: &enclos_core::args::Args) -> serde_json::Value {
         let key = self.lease.commit_key();
         let canonical = args.canonical();
-        let path = args.value().get("path").and_then(|path| path.as_str()).map(|path| entry::short(path, key));
+        let path =
+            args.value().get("path").and_then(|path| path.as_str()).map(|path| entry::short(path, key));
         json!({"bytes": canonical.len(), "digest": key.digest(canonical.as_bytes()), "path": path})
     }
 

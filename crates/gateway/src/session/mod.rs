@@ -37,12 +37,12 @@ use crate::effects::Report;
 use crate::repo::Repo;
 use crate::tell::Teller;
 
+pub(crate) use entry::facts;
 pub(crate) use finish::{Exit, Finish};
 pub(crate) use judge::{Question, verdict, verdict_of_tool};
-pub(crate) use entry::facts;
 pub(crate) use open::{Again, Opening, open, plan, replay, resume};
 pub(crate) use orders::Orders;
-pub(crate) use record::{Facts, session_state};
+pub(crate) use record::Facts;
 pub(crate) use review::{accept, change_set, close_quietly, discard, view};
 pub(crate) use wait::budget_view;
 
@@ -62,13 +62,13 @@ pub(crate) struct Live {
     patch: Option<PathBuf>,
     repo: Repo,
     layer: PathBuf,
-    opened_us: i64,
     tools: Vec<Tool>,
     instructions: String,
     model: Model,
     window: Window,
     next_call: u64,
     cut: Option<CallId>,
+    corrections: u32,
     queued: Vec<String>,
     cards: BTreeMap<CallId, bool>,
     sandbox: Arc<Sandbox>,

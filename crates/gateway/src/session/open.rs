@@ -51,7 +51,8 @@ pub(crate) struct Opening {
     pub patch: Option<PathBuf>,
     /// What `resume` needs to open it again: sealed in the store.
     pub again: serde_json::Map<String, serde_json::Value>,
-    pub remote: mpsc::UnboundedReceiver<Order>,
+    /// Orders, from the client and from the control socket.
+    pub orders: (mpsc::UnboundedSender<Order>, mpsc::UnboundedReceiver<Order>),
     /// The control socket, removed with the session's task.
     pub control: Option<Control>,
 }
@@ -130,7 +131,11 @@ pub(crate) fn plan(
     };
     let found = home.map(toolchains::detect).unwrap_or_default();
     let taken = found.into_iter().filter(|found| {
-        if found.is_cache { admits(&settings.caches, &found.name, false) } else { admits(&settings.toolchains, &found.name, true) }
+        if found.is_cache {
+            admits(&settings.caches, &found.name, false)
+        } else {
+            admits(&settings.toolchains, &found.name, true)
+        }
     });
     let (mut mounts, mut environment, mut names) = (Vec::new(), Vec::new(), Vec::new());
     for toolchain in taken {
@@ -170,7 +175,11 @@ fn limits(policy: &Policy, config: &Config) -> enclos_sandbox::Limits {
 }
 
 /// Opens a new session with its first message, and lets it work.
-pub(crate) async fn open(id: SessionId, task: Option<String>, opening: Opening) -> Result<Attached, ApiError> {
+pub(crate) async fn open(
+    id: SessionId,
+    task: Option<String>,
+    opening: Opening,
+) -> Result<Attached, ApiError> {
     let started = std::time::Instant::now();
     let now_us = opening.clock.now_us();
     let mut again = opening.again.clone();
@@ -188,10 +197,12 @@ pub(crate) async fn open(id: SessionId, task: Option<String>, opening: Opening) 
     let frame = entry::record(&Event::Opened(settings), &opening_facts(&opening), now_us, lease.commit_key());
     lease.append_wait(vec![frame]).map_err(|error| internal(&error))?;
     let state = Session::open(settings, now_us);
-    let (mut live, attached) = assemble(lease, state, opening, now_us, started).await?;
+    let (mut live, attached) = assemble(lease, state, opening, started).await?;
     if let Some(text) = task {
         let by = live.speaker();
-        live.record(Event::Said { text: text.clone(), by }, Facts::new()).await.map_err(|halt| internal(&halt))?;
+        live.record(Event::Said { text: text.clone(), by }, Facts::new())
+            .await
+            .map_err(|halt| internal(&halt))?;
         live.teller.tell(Body::Message { role: Speaker::User, text });
     }
     run(live);
@@ -210,7 +221,7 @@ pub(crate) struct Again {
 /// left, and with `--extend` to one that stopped because it was spent.
 pub(crate) async fn resume(lease: Lease, opening: Opening, again: Again) -> Result<Attached, ApiError> {
     let started = std::time::Instant::now();
-    let (state, opened_us, last_call) = replay(&opening.store, lease.session())?;
+    let (state, last_call) = replay(&opening.store, lease.session())?;
     if let Phase::Closed(_) = state.phase() {
         let message = format!("the session `{}` is closed", lease.session());
         return Err(ApiError::new(Fault::Usage, message).hint("start a new one with: enclos run \"task\""));
@@ -218,7 +229,7 @@ pub(crate) async fn resume(lease: Lease, opening: Opening, again: Again) -> Resu
     let now_us = opening.clock.now_us();
     let had_budget = state.budget().left(now_us).is_ok();
     let extend = again.extend || had_budget;
-    let (mut live, attached) = assemble(lease, state, opening, opened_us, started).await?;
+    let (mut live, attached) = assemble(lease, state, opening, started).await?;
     live.next_call = last_call + 1;
     live.take_up(extend, again.message).await.map_err(|halt| internal(&halt))?;
     run(live);
@@ -273,8 +284,8 @@ impl Live {
     }
 }
 
-/// Folds the stored events of a session. Gives the session, when it was opened, and the number of its last call.
-pub(crate) fn replay(store: &Store, id: &SessionId) -> Result<(Session, i64, u64), ApiError> {
+/// Folds the stored events of a session. Gives the session and the number of its last call.
+pub(crate) fn replay(store: &Store, id: &SessionId) -> Result<(Session, u64), ApiError> {
     let stored = store.events(id).map_err(|error| internal(&error))?;
     let mut events = Vec::new();
     for event in &stored {
@@ -289,9 +300,8 @@ pub(crate) fn replay(store: &Store, id: &SessionId) -> Result<(Session, i64, u64
         _ => None,
     });
     let last_call = calls.max().unwrap_or(0);
-    let opened_us = events.first().map_or(0, |(time_us, _)| *time_us);
     let session = Session::replay(events.iter().map(|(time_us, event)| (*time_us, event)));
-    Ok((session.map_err(|error| internal(&error))?, opened_us, last_call))
+    Ok((session.map_err(|error| internal(&error))?, last_call))
 }
 
 /// Opens the sandbox and puts the parts together.
@@ -299,7 +309,6 @@ async fn assemble(
     lease: Lease,
     state: Session,
     opening: Opening,
-    opened_us: i64,
     started: std::time::Instant,
 ) -> Result<(Live, Attached), ApiError> {
     let layer = opening.store.session_dir(lease.session()).map_err(|error| internal(&error))?.join("layer");
@@ -313,13 +322,14 @@ async fn assemble(
     };
     record_base(&opening.repo, &layer);
     let (listener, events) = mpsc::unbounded_channel::<Told>();
-    let (orders, client) = mpsc::unbounded_channel::<Order>();
     let (reporter, reports) = mpsc::unbounded_channel();
+    let ear = listener.clone();
     let teller = Teller::new(lease.session().clone(), opening.clock.clone(), listener);
     let (surface, on_ask, tools) = (opening.surface(), opening.on_ask(), opening.tools()?);
     let quote = opening.policy.settings().repository_instructions.unwrap_or(true);
-    let attached = Attached { session: lease.session().clone(), events, orders };
     let told = opened_view(&opening, &sandbox, names, shown.notes, &tools);
+    let (orders, inbox) = opening.orders;
+    let attached = Attached { session: lease.session().clone(), events, orders };
     let mut live = Live {
         shown: Phase::Closed(Outcome::Failed),
         clock: opening.clock,
@@ -336,17 +346,17 @@ async fn assemble(
         instructions: crate::instructions::compose(&opening.repo.root, quote),
         repo: opening.repo,
         layer,
-        opened_us,
         tools,
         model: opening.model,
         window: Window { tokens: opening.context_tokens, ..Window::default() },
         next_call: 1,
         cut: None,
+        corrections: 0,
         queued: Vec::new(),
         cards: std::collections::BTreeMap::new(),
         sandbox,
         teller,
-        orders: Orders::new(client, opening.remote),
+        orders: Orders::new(inbox, ear),
         _control: opening.control,
         reports,
         reporter,
@@ -428,13 +438,13 @@ fn not_opened(lease: &Lease, opening: &Opening, message: String) -> ApiError {
 }
 
 fn describe(error: &enclos_sandbox::OpenError) -> String {
-    let mut text = error.to_string();
+    let mut parts = vec![error.to_string()];
     let mut source = std::error::Error::source(error);
     while let Some(inner) = source {
-        text.push_str(&format!(": {inner}"));
+        parts.push(inner.to_string());
         source = inner.source();
     }
-    text
+    parts.join(": ")
 }
 
 /// Takes down, beside the session, what git knows of the tree at opening.
@@ -446,7 +456,10 @@ fn record_base(repo: &Repo, layer: &Path) {
 
 /// The session's own task. It ends with `run.finished`.
 fn run(live: Live) {
-    #[expect(clippy::disallowed_methods, reason = "the one task of a session, started here and ended by itself")]
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "the one task of a session, started here and ended by itself"
+    )]
     tokio::spawn(live.work());
 }
 

@@ -42,12 +42,8 @@ impl Live {
 
     /// Records an entry that changes nothing of the session.
     pub(super) async fn remark(&mut self, kind: &str, facts: Facts) -> Result<(), Halt> {
-        let record = Record {
-            kind: kind.to_owned(),
-            time_us: self.clock.now_us(),
-            entry: facts,
-            ..Record::default()
-        };
+        let record =
+            Record { kind: kind.to_owned(), time_us: self.clock.now_us(), entry: facts, ..Record::default() };
         self.append(record).await.unwrap_or(Err(StoreError::Closed))?;
         Ok(())
     }
@@ -87,9 +83,5 @@ pub(crate) fn state_change(phase: Phase) -> StateChange {
         Phase::Closed(outcome) => Some(word(entry::json(&outcome))),
         _ => None,
     };
-    StateChange {
-        state: word(entry::json(&session_state(phase))),
-        closed: outcome.is_some(),
-        outcome,
-    }
+    StateChange { state: word(entry::json(&session_state(phase))), closed: outcome.is_some(), outcome }
 }

@@ -52,7 +52,8 @@ impl Live {
             return self.review(Exit::Budget).await;
         }
         if left == 0 {
-            self.teller.notice("no extension is left: a new message starts a fresh budget, or open a new session");
+            self.teller
+                .notice("no extension is left: a new message starts a fresh budget, or open a new session");
             let by = super::handle::automation("budget.spent");
             self.record(Event::ExtensionRefused { by }, Facts::new()).await?;
             return Ok(Flow::On);
@@ -159,7 +160,10 @@ impl Live {
                     return Ok(Flow::Finish(Finish::new(exit, String::new())));
                 }
                 Order::Leave => {
-                    let next = format!("enclos diff {0}   enclos apply {0}   enclos resume {0}", self.lease.session());
+                    let next = format!(
+                        "enclos diff {0}   enclos apply {0}   enclos resume {0}",
+                        self.lease.session()
+                    );
                     return Ok(Flow::Finish(Finish::new(exit, next)));
                 }
                 Order::Stop => return self.stop().await,
@@ -180,7 +184,7 @@ impl Live {
         match done {
             Ok((view, record)) => {
                 let merged = if view.merged.is_empty() { "" } else { ", some merged three-way" };
-                self.teller.notice(format!("{} files applied{merged}", view.files.len() + view.merged.len()));
+                self.teller.notice(format!("{} files applied{merged}", view.files.len()));
                 self.remark("changeset.applied", record).await?;
                 if view.left.is_empty() {
                     self.close(Outcome::Accepted, "the change set was accepted".to_owned()).await?;
@@ -188,7 +192,10 @@ impl Live {
                 }
                 self.teller.notice(format!("left for later: {}", view.left.join(", ")));
                 if self.answering == Answering::DemoYes {
-                    return Ok(Flow::Finish(Finish::new(Exit::Failed, "some files were not applied".to_owned())));
+                    return Ok(Flow::Finish(Finish::new(
+                        Exit::Failed,
+                        "some files were not applied".to_owned(),
+                    )));
                 }
                 Ok(Flow::On)
             }
@@ -196,7 +203,10 @@ impl Live {
                 self.teller.notice(error.message);
                 error.hints.into_iter().for_each(|hint| self.teller.notice(hint));
                 if self.answering == Answering::DemoYes {
-                    return Ok(Flow::Finish(Finish::new(Exit::Failed, "the change set was not applied".to_owned())));
+                    return Ok(Flow::Finish(Finish::new(
+                        Exit::Failed,
+                        "the change set was not applied".to_owned(),
+                    )));
                 }
                 Ok(Flow::On)
             }
@@ -248,7 +258,10 @@ pub(crate) fn accept(
 ) -> Result<(AppliedView, Facts), ApiError> {
     let set = change_set(repo, layer)?;
     if set.digest != *digest {
-        return Err(ApiError::new(Fault::Refused, "the change set is not the one that was shown: look at it again"));
+        return Err(ApiError::new(
+            Fault::Refused,
+            "the change set is not the one that was shown: look at it again",
+        ));
     }
     let choice = chosen.resolve(&set)?;
     let intent = enclos_store::Record {
@@ -268,12 +281,16 @@ pub(crate) fn accept(
         set.files.iter().filter(|file| !choice.holds(&file.path)).map(|file| file.path.clone()).collect();
     let record = facts([
         ("digest", json!(lease.commit_key().digest(set.digest.as_str().as_bytes()))),
-        ("applied", json!(applied.written.len())),
+        ("written", json!(applied.written.len())),
+        ("removed", json!(applied.removed.len())),
+        ("unchanged", json!(applied.unchanged.len())),
         ("merged", json!(applied.merged.len())),
         ("left", json!(left.len())),
     ]);
     let session_state = if left.is_empty() { SessionState::Closed } else { SessionState::Reviewing };
-    Ok((AppliedView { files: applied.written, merged: applied.merged, left, session_state }, record))
+    let files: Vec<String> =
+        applied.written.into_iter().chain(applied.removed).chain(applied.unchanged).collect();
+    Ok((AppliedView { files, merged: applied.merged, left, session_state }, record))
 }
 
 /// Closes a session whose loop is not at work, with its change set refused.
@@ -283,7 +300,12 @@ pub(crate) fn discard(lease: &Lease, clock: &Clock, by: &DecidedBy) -> Result<()
 }
 
 /// Records the end of a session whose loop is not at work.
-pub(crate) fn close_quietly(lease: &Lease, clock: &Clock, event: &Event, facts: &Facts) -> Result<(), ApiError> {
+pub(crate) fn close_quietly(
+    lease: &Lease,
+    clock: &Clock,
+    event: &Event,
+    facts: &Facts,
+) -> Result<(), ApiError> {
     let Event::Closed { outcome, .. } = event else { return Ok(()) };
     let mut last = open::single(event, facts, clock.now_us(), lease);
     last.state = Some(record::state_change(enclos_core::session::Phase::Closed(*outcome)));

@@ -119,7 +119,9 @@ impl Live {
         let reason = match &answer {
             Settlement::Denied { by: DecidedBy::Human(user), .. } => format!("refused by {user}"),
             Settlement::Expired => "nobody answered in time".to_owned(),
-            Settlement::Denied { .. } | Settlement::Approved { .. } | Settlement::Superseded => "refused".to_owned(),
+            Settlement::Denied { .. } | Settlement::Approved { .. } | Settlement::Superseded => {
+                "refused".to_owned()
+            }
         };
         self.teller.tell(Body::CallCanceled { of: of(call), reason });
         Ok(())
@@ -168,7 +170,8 @@ impl Live {
         let pending: Vec<(CallId, String)> =
             self.state.pending().map(|(call, approval)| (call.clone(), approval.id.clone())).collect();
         let used = self.state.budget().used(self.clock.now_us());
-        self.record(Event::Closed { outcome, reason: reason.clone() }, facts([("used", json!(used))])).await?;
+        self.record(Event::Closed { outcome, reason: reason.clone() }, facts([("used", json!(used))]))
+            .await?;
         for (id, approval) in pending {
             if let Some(call) = self.find(&id) {
                 self.tell_settled(&call, &approval, ApprovalState::Withdrawn, None);
@@ -211,4 +214,3 @@ pub(crate) fn amounts(of: enclos_core::budget::Amounts) -> Amounts {
 fn first_line(text: &str, summary: &str) -> String {
     if summary.is_empty() { text.lines().next().unwrap_or_default().to_owned() } else { summary.to_owned() }
 }
-

@@ -44,7 +44,7 @@ impl Preview {
     /// The end: all but the brace that closes the answer belongs to the arguments.
     pub(super) fn end(&mut self, on: &mut dyn FnMut(Delta)) {
         let rest = self.held.trim_end();
-        let rest = rest.strip_suffix('}').unwrap_or(rest).to_owned();
+        let rest = rest.strip_suffix('}').unwrap_or(rest).trim_end().to_owned();
         if self.state == State::Arguments && !rest.is_empty() {
             on(Delta::CallArguments { index: 0, fragment: rest });
         }
