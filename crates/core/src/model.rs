@@ -83,7 +83,8 @@ pub struct Answer {
     pub calls: Vec<Proposed>,
     /// Tokens, when the server told.
     pub usage: Option<Usage>,
-    /// The server stopped the answer at its length limit: a last call that does not parse was cut, not ill-written.
+    /// The server stopped the answer at its length limit, or its content filter did: a last call that does not parse was
+    /// cut, not ill-written.
     pub truncated: bool,
     /// The answer does not have the form it must have, and why: words for the model, which may try again.
     /// There is no call in such an answer.

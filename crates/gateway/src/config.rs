@@ -29,7 +29,7 @@ struct Written {
 /// A model that has a name.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct ModelEntry {
+pub(crate) struct ModelEntry {
     /// Its specification, as `--model` takes it.
     pub spec: String,
     /// The file that holds its key, and nothing else.
@@ -54,7 +54,7 @@ struct Execution {
 
 /// What the configuration says, all sources joined.
 #[derive(Clone, Debug)]
-pub struct Config {
+pub(crate) struct Config {
     /// The model to take when none is named.
     pub model: Option<String>,
     /// The preset to take when none is named.
@@ -72,16 +72,16 @@ pub struct Config {
 }
 
 /// Seconds that one command may take.
-pub const COMMAND_SECONDS: u64 = 600;
+pub(crate) const COMMAND_SECONDS: u64 = 600;
 /// Bytes of one command's output that are kept.
-pub const COMMAND_OUTPUT_BYTES: u64 = 10 * 1024 * 1024;
+pub(crate) const COMMAND_OUTPUT_BYTES: u64 = 10 * 1024 * 1024;
 
 impl Config {
     /// Reads the files and the environment.
     ///
     /// # Errors
     /// The first setting that cannot be read, with its place and what was expected.
-    pub fn load(places: &Places, environment: &Environment) -> Result<Self, ApiError> {
+    pub(crate) fn load(places: &Places, environment: &Environment) -> Result<Self, ApiError> {
         let mut files = Vec::new();
         for file in [places.config_file(), PathBuf::from(MACHINE_FILE)] {
             if let Some(text) = read_if_there(&file)? {
@@ -94,75 +94,20 @@ impl Config {
     fn join(files: &[Written], environment: &Environment) -> Result<Self, ApiError> {
         let places = files.iter().filter_map(|file| file.execution.place.as_deref());
         place(environment.get(env::EXECUTION).into_iter().chain(places).next())?;
-        let mut announced = Vec::new();
-        let mut number =
-            |name: &str, key: &str, of: fn(&Execution) -> Option<u64>, default: u64, least: u64| {
-                let written = match environment.get(name) {
-                    Some(text) => Some(budget::read_limit(name, text, least)),
-                    None => files.iter().find_map(|file| of(&file.execution)).map(|value| {
-                        budget::read_limit(&format!("execution.{key}"), &value.to_string(), least)
-                    }),
-                };
-                let value =
-                    written.transpose().map_err(|bad| ApiError::new(Fault::Usage, bad.to_string()))?;
-                if let Some(value) = value.filter(|value| *value != default) {
-                    let side = if value > default { "looser" } else { "tighter" };
-                    announced.push(format!("{key} is {value}, {side} than the default {default}"));
-                }
-                Ok::<u64, ApiError>(value.unwrap_or(default))
-            };
+        let mut numbers = Numbers { files, environment, announced: Vec::new() };
         let default = Limits::DEFAULT;
         let limits = Limits {
-            actions: number(
-                env::MAX_ACTIONS,
-                "session_max_actions",
-                |e| e.session_max_actions,
-                default.actions,
-                1,
-            )?,
-            minutes: number(
-                env::MAX_MINUTES,
-                "session_max_minutes",
-                |e| e.session_max_minutes,
-                default.minutes,
-                1,
-            )?,
-            extensions: number(
-                env::MAX_EXTENSIONS,
-                "session_max_extensions",
-                |e| e.session_max_extensions,
-                default.extensions,
-                0,
-            )?,
-            tokens: number(
-                env::MAX_TOKENS,
-                "session_max_tokens",
-                |e| e.session_max_tokens,
-                default.tokens,
-                1,
-            )?,
-            commands: number(
-                env::MAX_COMMANDS,
-                "session_max_commands",
-                |e| e.session_max_commands,
-                default.commands,
-                1,
-            )?,
+            actions: numbers.read(env::MAX_ACTIONS, "session_max_actions", default.actions, 1)?,
+            minutes: numbers.read(env::MAX_MINUTES, "session_max_minutes", default.minutes, 1)?,
+            extensions: numbers.read(env::MAX_EXTENSIONS, "session_max_extensions", default.extensions, 0)?,
+            tokens: numbers.read(env::MAX_TOKENS, "session_max_tokens", default.tokens, 1)?,
+            commands: numbers.read(env::MAX_COMMANDS, "session_max_commands", default.commands, 1)?,
         };
-        let command_seconds = number(
-            env::COMMAND_SECONDS,
-            "command_max_seconds",
-            |e| e.command_max_seconds,
-            COMMAND_SECONDS,
-            1,
-        )?;
-        let command_output_bytes = number(
-            env::COMMAND_OUTPUT,
-            "command_max_output_bytes",
-            |e| e.command_max_output_bytes,
-            COMMAND_OUTPUT_BYTES,
-            1,
-        )?;
+        let command_seconds =
+            numbers.read(env::COMMAND_SECONDS, "command_max_seconds", COMMAND_SECONDS, 1)?;
+        let output = "command_max_output_bytes";
+        let command_output_bytes = numbers.read(env::COMMAND_OUTPUT, output, COMMAND_OUTPUT_BYTES, 1)?;
+        let announced = numbers.announced;
         let mut models = BTreeMap::new();
         for file in files.iter().rev() {
             models.extend(file.models.clone());
@@ -176,6 +121,48 @@ impl Config {
             command_output_bytes,
             announced,
         })
+    }
+}
+
+/// Reads numbers from the environment, else from the files, and notes what differs from its default.
+struct Numbers<'a> {
+    files: &'a [Written],
+    environment: &'a Environment,
+    announced: Vec<String>,
+}
+
+impl Numbers<'_> {
+    fn read(&mut self, variable: &str, key: &str, default: u64, least: u64) -> Result<u64, ApiError> {
+        let in_files = self.files.iter().find_map(|file| file.execution.number(key));
+        let written = match (self.environment.get(variable), in_files) {
+            (Some(text), _) => Some(budget::read_limit(variable, text, least)),
+            (None, Some(value)) => {
+                Some(budget::read_limit(&format!("execution.{key}"), &value.to_string(), least))
+            }
+            (None, None) => None,
+        };
+        let value = written.transpose().map_err(|bad| ApiError::new(Fault::Usage, bad.to_string()))?;
+        let value = value.unwrap_or(default);
+        if value != default {
+            let side = if value > default { "looser" } else { "tighter" };
+            self.announced.push(format!("{key} is {value}, {side} than the default {default}"));
+        }
+        Ok(value)
+    }
+}
+
+impl Execution {
+    fn number(&self, key: &str) -> Option<u64> {
+        match key {
+            "session_max_actions" => self.session_max_actions,
+            "session_max_minutes" => self.session_max_minutes,
+            "session_max_extensions" => self.session_max_extensions,
+            "session_max_tokens" => self.session_max_tokens,
+            "session_max_commands" => self.session_max_commands,
+            "command_max_seconds" => self.command_max_seconds,
+            "command_max_output_bytes" => self.command_max_output_bytes,
+            _ => None,
+        }
     }
 }
 

@@ -5,6 +5,7 @@
 //! nothing: what may run is decided before, elsewhere.
 mod command;
 mod error;
+pub mod layer;
 mod plan;
 mod probe;
 mod report;

@@ -13,7 +13,7 @@ use rusqlite::{Connection, OpenFlags, TransactionBehavior, params};
 use crate::StoreError;
 use crate::journal::chain::hex;
 use crate::key;
-use crate::place::{Place, failed, open_private};
+use crate::place::{Place, failed, make_private, open_private, stat_private};
 use crate::seal::Secret;
 
 /// `encl`, in the header of the file.
@@ -43,7 +43,7 @@ pub(crate) fn open_writable(place: &Place) -> Result<Opened, StoreError> {
     check_library(rusqlite::version_number())?;
     let _alone = OpeningLock::take(place)?;
     let path = place.database();
-    open_private(&path, true).map_err(|e| failed(&path, &e))??;
+    make_private(&path)?;
     let mut connection = connect(&path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
     let fresh = check_schema(&connection, &path, true)?;
     set_durable(&connection)?;
@@ -61,7 +61,7 @@ pub(crate) fn open_writable(place: &Place) -> Result<Opened, StoreError> {
 pub(crate) fn open_readable(place: &Place) -> Result<Opened, StoreError> {
     check_library(rusqlite::version_number())?;
     let path = place.database();
-    open_private(&path, false).map_err(|e| failed(&path, &e))??;
+    stat_private(&path)?;
     let connection = connect(&path, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
     check_schema(&connection, &path, false)?;
     let master = key::read(place)?.ok_or_else(|| StoreError::KeyMissing { path: place.master_key() })?;

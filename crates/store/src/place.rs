@@ -150,7 +150,7 @@ fn close_to_writers(dir: &Path) -> Result<(), StoreError> {
 
 fn refuse_network(dir: &Path) -> Result<(), StoreError> {
     let magic = rustix::fs::statfs(dir).map_err(|e| failed(dir, &io::Error::from(e)))?.f_type;
-    match refused(u64::from_ne_bytes(i64::from(magic).to_ne_bytes())) {
+    match refused(magic.cast_unsigned()) {
         Some(name) => Err(StoreError::NetworkFileSystem { path: dir.to_path_buf(), name }),
         None => Ok(()),
     }
@@ -174,6 +174,21 @@ pub(crate) fn open_private(path: &Path, make: bool) -> io::Result<Result<File, S
         .open(path)?;
     let meta = file.metadata()?;
     Ok(check_private(path, &meta).map(|()| file))
+}
+
+/// Makes the database file when it is not there, and checks it without opening it: the locks that SQLite holds on it
+/// belong to the process, and closing any descriptor of the file would drop them under every connection of ours.
+pub(crate) fn make_private(path: &Path) -> Result<(), StoreError> {
+    match OpenOptions::new().write(true).create_new(true).mode(0o600).open(path) {
+        Ok(_new) => Ok(()),
+        Err(e) if e.kind() == io::ErrorKind::AlreadyExists => stat_private(path),
+        Err(e) => Err(failed(path, &e)),
+    }
+}
+
+/// Checks a private file without opening it.
+pub(crate) fn stat_private(path: &Path) -> Result<(), StoreError> {
+    check_private(path, &fs::symlink_metadata(path).map_err(|e| failed(path, &e))?)
 }
 
 fn check_private(path: &Path, meta: &fs::Metadata) -> Result<(), StoreError> {

@@ -77,7 +77,8 @@ fn value_within(redactor: &dyn Redact, value: Value, depth: usize) -> Result<Val
 fn owned(redactor: &dyn Redact, text: String) -> String {
     let changed = match redactor.redact(&text) {
         Cow::Borrowed(same) if same == text => None,
-        other => Some(other.into_owned()),
+        Cow::Borrowed(other) => Some(other.to_owned()),
+        Cow::Owned(other) => Some(other),
     };
     changed.unwrap_or(text)
 }
@@ -99,13 +100,13 @@ mod tests {
         }
     }
 
-    fn map(value: Value) -> Map<String, Value> {
+    fn map(value: &Value) -> Map<String, Value> {
         value.as_object().cloned().unwrap()
     }
 
     #[test]
     fn reaches_keys_and_values_at_every_depth() {
-        let given = map(json!({
+        let given = map(&json!({
             "hunter2": 1, "a": {"b": [{"x-hunter2": ["y hunter2 z", true, null]}], "n": 12.5}
         }));
         let text = serde_json::to_string(&redact_map(&Hide, given).unwrap()).unwrap();
@@ -121,7 +122,7 @@ mod tests {
                 Cow::Borrowed("k")
             }
         }
-        let out = redact_map(&All, map(json!({"one": 1, "two": 2, "three": 3}))).unwrap();
+        let out = redact_map(&All, map(&json!({"one": 1, "two": 2, "three": 3}))).unwrap();
         assert_eq!(out.len(), 3);
     }
 
@@ -131,6 +132,6 @@ mod tests {
         for _ in 0..MAX_DEPTH {
             deep = json!([deep]);
         }
-        assert_eq!(redact_map(&Hide, map(json!({"d": deep}))), Err(TooDeep));
+        assert_eq!(redact_map(&Hide, map(&json!({"d": deep}))), Err(TooDeep));
     }
 }

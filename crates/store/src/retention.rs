@@ -53,7 +53,7 @@ impl Store {
             }
         }
         if erased.sessions > 0 {
-            self.writer()?.run(|connection| empty_log(connection))?;
+            self.writer()?.run(empty_log)?;
         }
         Ok(erased)
     }

@@ -3,12 +3,12 @@
 //! Several processes may open one store. Each has a writer of its own; the database lets one write at a time, and
 //! leases keep their sessions apart.
 
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use enclos_core::ids::SessionId;
 use rusqlite::{Connection, OptionalExtension, TransactionBehavior, params};
-use std::os::unix::ffi::OsStrExt;
 
 use crate::append::Grant;
 use crate::database::{self, Opened};
@@ -30,8 +30,9 @@ pub(crate) struct Inner {
     pub(crate) deployment: String,
     pub(crate) master: Secret,
     pub(crate) redactor: Arc<dyn Redact>,
-    writer: Option<Writer>,
+    // Dropped in this order: the writer closes last, and the last to close a database folds the log into it.
     reader: Mutex<Connection>,
+    writer: Option<Writer>,
 }
 
 impl std::fmt::Debug for Store {
@@ -51,7 +52,7 @@ impl Store {
         let Opened { connection, deployment, master } = database::open_writable(&place)?;
         let reader = Mutex::new(database::reader(&place)?);
         let writer = Some(Writer::start(connection, &place)?);
-        Ok(Self(Arc::new(Inner { place, deployment, master, redactor, writer, reader })))
+        Ok(Self(Arc::new(Inner { place, deployment, master, redactor, reader, writer })))
     }
 
     /// Opens a store that is there, to list, read, export and verify. It makes and changes nothing.
@@ -60,7 +61,7 @@ impl Store {
         let Opened { connection, deployment, master } = database::open_readable(&place)?;
         let redactor = Arc::new(NoRedaction);
         let reader = Mutex::new(connection);
-        Ok(Self(Arc::new(Inner { place, deployment, master, redactor, writer: None, reader })))
+        Ok(Self(Arc::new(Inner { place, deployment, master, redactor, reader, writer: None })))
     }
 
     /// The state directory.

@@ -59,7 +59,7 @@ pub enum Delta {
 #[derive(Debug)]
 pub enum Model {
     /// A server that speaks OpenAI's chat completions.
-    OpenAi(OpenAi),
+    OpenAi(Box<OpenAi>),
     /// Recorded turns.
     Script(Script),
 }
@@ -70,9 +70,8 @@ impl Model {
     /// Errors: [`ModelError::Spec`] and [`ModelError::Script`].
     pub fn from_spec(spec: &ModelSpec, key: Option<Secret>) -> Result<Self, ModelError> {
         match spec {
-            ModelSpec::OpenAi(spec) => {
-                OpenAi::new(spec.clone(), key, patience::Patience::default()).map(Self::OpenAi)
-            }
+            ModelSpec::OpenAi(spec) => OpenAi::new(spec.clone(), key, patience::Patience::default())
+                .map(|model| Self::OpenAi(Box::new(model))),
             ModelSpec::Script { file } => Script::load(file).map(Self::Script),
         }
     }

@@ -14,6 +14,8 @@ use reqwest::header::{DATE, HeaderMap, RETRY_AFTER};
 pub struct Patience {
     /// How often to ask in all; at least 1.
     pub attempts: u32,
+    /// How often to try when no connection can be made: nothing listens there, most likely.
+    pub attempts_to_connect: u32,
     /// The first wait between two attempts; each further one is twice as long.
     pub first_wait: Duration,
     /// The longest wait of our own choosing.
@@ -38,14 +40,15 @@ impl Default for Patience {
     fn default() -> Self {
         Self {
             attempts: 6,
+            attempts_to_connect: 3,
             first_wait: Duration::from_millis(500),
             longest_wait: Duration::from_secs(15),
-            longest_asked: Duration::from_secs(60),
+            longest_asked: Duration::from_mins(1),
             connect: Duration::from_secs(10),
-            begin: Duration::from_secs(600),
-            idle: Duration::from_secs(120),
+            begin: Duration::from_mins(10),
+            idle: Duration::from_mins(2),
             tail: Duration::from_secs(3),
-            whole: Duration::from_secs(1800),
+            whole: Duration::from_mins(30),
             jitter: random,
         }
     }
@@ -106,7 +109,7 @@ mod tests {
     #[test]
     fn a_server_may_ask_for_a_minute_and_no_more() {
         let patience = Patience::default();
-        assert_eq!(patience.wait(1, Some(Duration::from_secs(60))), Some(Duration::from_secs(60)));
+        assert_eq!(patience.wait(1, Some(Duration::from_mins(1))), Some(Duration::from_mins(1)));
         assert_eq!(patience.wait(1, Some(Duration::from_secs(61))), None);
         assert_eq!(patience.wait(1, Some(Duration::ZERO)), Some(Duration::ZERO));
     }

@@ -17,9 +17,10 @@ impl Secret {
         &self.0
     }
 
-    /// The text with every occurrence of the value replaced by `[key]`.
+    /// The text with every occurrence of the value replaced by `[key]`. A value of fewer than six bytes (`x`, `none`) is
+    /// what servers without keys are given: it is no secret, and would be found in any text.
     pub fn scrub(&self, text: &str) -> String {
-        if self.0.is_empty() { text.to_owned() } else { text.replace(&self.0, "[key]") }
+        if self.0.len() < 6 { text.to_owned() } else { text.replace(&self.0, "[key]") }
     }
 }
 
@@ -38,6 +39,8 @@ mod tests {
         let key = Secret::new("sk-123");
         assert_eq!(format!("{key:?}"), "Secret(..)");
         assert_eq!(key.scrub("bad key sk-123."), "bad key [key].");
-        assert_eq!(Secret::new("").scrub("as it is"), "as it is");
+        for none in ["", "i", "none"] {
+            assert_eq!(Secret::new(none).scrub("none as it is"), "none as it is");
+        }
     }
 }

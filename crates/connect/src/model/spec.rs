@@ -28,7 +28,7 @@ pub enum ModelSpec {
 
 impl ModelSpec {
     /// Reads `script:FILE`, or `openai:URL#MODEL` with its options after the URL or after the model:
-    /// `tool_mode=native|json_schema` and `context_tokens=N`.
+    /// `tool_mode=native|json_schema`, `context_tokens=N` (the model's window) and `max_tokens=N` (of one answer).
     ///
     /// Error: [`ModelError::Spec`], which names what was expected.
     pub fn parse(text: &str) -> Result<Self, ModelError> {
@@ -63,6 +63,7 @@ pub struct OpenAiSpec {
     model: String,
     tool_mode: ToolMode,
     context_tokens: Option<u64>,
+    max_tokens: Option<u64>,
 }
 
 impl OpenAiSpec {
@@ -78,6 +79,7 @@ impl OpenAiSpec {
             model: model.to_owned(),
             tool_mode: ToolMode::Native,
             context_tokens: None,
+            max_tokens: None,
         };
         let mut seen = Vec::new();
         for option in before.split('&').chain(after.split('&')).filter(|option| !option.is_empty()) {
@@ -98,14 +100,11 @@ impl OpenAiSpec {
             ("tool_mode", _) => {
                 return Err(format!("`tool_mode={value}`: expected `native` or `json_schema`"));
             }
-            ("context_tokens", _) => {
-                let tokens = value.parse().ok().filter(|&tokens: &u64| tokens > 0);
-                let wrong = || format!("`context_tokens={value}`: expected a whole number above 0");
-                self.context_tokens = Some(tokens.ok_or_else(wrong)?);
-            }
+            ("context_tokens", _) => self.context_tokens = Some(count(name, value)?),
+            ("max_tokens", _) => self.max_tokens = Some(count(name, value)?),
             _ => {
                 return Err(format!(
-                    "unknown option `{name}`: expected `tool_mode` or `context_tokens`; \
+                    "unknown option `{name}`: expected `tool_mode`, `context_tokens` or `max_tokens`; \
                      a key never goes in the address"
                 ));
             }
@@ -126,6 +125,11 @@ impl OpenAiSpec {
     /// The window that the specification gives, in tokens.
     pub fn context_tokens(&self) -> Option<u64> {
         self.context_tokens
+    }
+
+    /// The most tokens of one answer, to be asked of the server; none: the server's own limit.
+    pub fn max_tokens(&self) -> Option<u64> {
+        self.max_tokens
     }
 
     /// Scheme, host and port.
@@ -163,12 +167,15 @@ impl fmt::Display for OpenAiSpec {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let path = self.base.path().trim_end_matches('/');
         write!(f, "openai:{}{path}#{}", self.server(), self.model)?;
-        let mut mark = '?';
-        if self.tool_mode == ToolMode::JsonSchema {
-            write!(f, "{mark}tool_mode=json_schema")?;
-            mark = '&';
+        let mode = (self.tool_mode == ToolMode::JsonSchema).then(|| "tool_mode=json_schema".to_owned());
+        let window = self.context_tokens.map(|tokens| format!("context_tokens={tokens}"));
+        let most = self.max_tokens.map(|tokens| format!("max_tokens={tokens}"));
+        for (option, mark) in
+            [mode, window, most].into_iter().flatten().zip(std::iter::once('?').chain(std::iter::repeat('&')))
+        {
+            write!(f, "{mark}{option}")?;
         }
-        self.context_tokens.map_or(Ok(()), |tokens| write!(f, "{mark}context_tokens={tokens}"))
+        Ok(())
     }
 }
 
@@ -176,6 +183,12 @@ impl fmt::Debug for OpenAiSpec {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "OpenAiSpec({self})")
     }
+}
+
+/// A number above 0.
+fn count(name: &str, value: &str) -> Result<u64, String> {
+    let number = value.parse().ok().filter(|&number: &u64| number > 0);
+    number.ok_or_else(|| format!("`{name}={value}`: expected a whole number above 0"))
 }
 
 /// The base of an address: `/v1` when it has no path, without a `/chat/completions` at its end.

@@ -14,5 +14,9 @@ use crate::verdict::Verdict;
 #[must_use]
 pub fn judge(text: &str, rules: &Rules<'_>) -> Reading {
     let empty = text.trim().is_empty();
-    Reading { verdict: if empty { rules.base } else { Verdict::Disabled }, unreadable: None, pieces: Vec::new() }
+    Reading {
+        verdict: if empty { rules.base } else { Verdict::Disabled },
+        unreadable: None,
+        pieces: Vec::new(),
+    }
 }

@@ -5,7 +5,7 @@
 
 use std::ops::Range;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::ids::RuleId;
 use crate::verdict::Verdict;
@@ -26,7 +26,7 @@ pub struct Rules<'a> {
 /// The longest prefix that matches wins; of two equally long ones the stricter. A rule never lifts a refused
 /// family, and frees the simple command it matches only: redirections, assignments and substitutions of the
 /// same command are pieces of their own.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CommandRule {
     /// The name of the rule, as the journal records it.
     pub id: RuleId,
@@ -37,7 +37,7 @@ pub struct CommandRule {
 }
 
 /// The answer: the strictest verdict of all pieces, and the pieces.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Reading {
     /// The strictest verdict of all pieces; the verdict of `bash` when there is none.
     pub verdict: Verdict,
@@ -49,7 +49,7 @@ pub struct Reading {
 }
 
 /// Why a text cannot be read, and where.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 #[error("{reason} (byte {at})")]
 pub struct Unreadable {
     /// What was found and what was expected, as one plain clause.
@@ -59,7 +59,7 @@ pub struct Unreadable {
 }
 
 /// One part of a command that is judged by itself.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Piece {
     /// Where the piece stands in the text, in bytes. For text that is read twice (inside backquotes with
     /// escapes, or handed to another shell) the place of the word that carries it.

@@ -186,6 +186,7 @@ impl Session {
             Event::ExtensionGranted { .. } => {
                 self.budget = self.budget.extend(now_us)?;
                 self.extension = None;
+                self.review = None;
                 Ok(())
             }
             Event::ExtensionRefused { .. } => {
@@ -284,7 +285,9 @@ impl Session {
     }
 
     fn settled(&mut self, now_us: i64, id: &CallId, answer: &Settlement) -> Result<(), Impossible> {
-        let question = self.questions.get_mut(id).filter(|question| question.approved.is_none());
+        let superseded = *answer == Settlement::Superseded;
+        let open = |question: &&mut Question| superseded || question.approved.is_none();
+        let question = self.questions.get_mut(id).filter(open);
         let question = question.ok_or_else(|| Impossible::NoQuestion(id.clone()))?;
         let action = question.approval.action.clone();
         match answer {

@@ -36,7 +36,12 @@ impl Repo {
     ///
     /// # Errors
     /// Why Enclos does not work there, and what to do.
-    pub fn find(folder: &Path, home: Option<&Path>, places: &Places, uid: u32) -> Result<Self, ApiError> {
+    pub(crate) fn find(
+        folder: &Path,
+        home: Option<&Path>,
+        places: &Places,
+        uid: u32,
+    ) -> Result<Self, ApiError> {
         let start = folder.canonicalize().map_err(|error| {
             usage(format!("`{}` cannot be opened: {error}", folder.display()), "name a folder with --repo")
         })?;
@@ -64,7 +69,7 @@ impl Repo {
     }
 
     /// Walks the repository once: what is ignored and not a dependency is hidden, what cannot be read is told.
-    pub fn survey(&self, uid: u32) -> Shown {
+    pub(crate) fn survey(&self, uid: u32) -> Shown {
         hidden::survey(&self.root, self.git.as_deref(), uid)
     }
 }

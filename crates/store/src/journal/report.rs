@@ -93,20 +93,12 @@ impl Verification {
         first_bad: FirstBad,
         why: &str,
     ) -> Self {
-        let mut place = String::new();
-        if let Some(line) = first_bad.line {
-            place.push_str(&format!("line {line}, "));
-        }
-        if let Some(seq) = first_bad.seq {
-            place.push_str(&format!("entry {seq}, "));
-        }
-        if let Some(session) = &first_bad.session {
-            place.push_str(&format!("session `{session}`, "));
-        }
-        let message = format!(
-            "{place}{why}, {}",
-            if outcome == Outcome::BadInput { "nothing was verified" } else { "unanchored" }
-        );
+        let line = first_bad.line.map(|line| format!("line {line}, "));
+        let entry = first_bad.seq.map(|seq| format!("entry {seq}, "));
+        let session = first_bad.session.as_ref().map(|session| format!("session `{session}`, "));
+        let place: String = [line, entry, session].into_iter().flatten().collect();
+        let anchor = if outcome == Outcome::BadInput { "nothing was verified" } else { "unanchored" };
+        let message = format!("{place}{why}, {anchor}");
         Self { result: outcome, entries, sessions, first_bad: Some(first_bad), anchored: false, message }
     }
 }
