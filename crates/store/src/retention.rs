@@ -11,6 +11,7 @@ use rusqlite::{Connection, TransactionBehavior, params};
 use serde_json::json;
 
 use crate::append::{Grant, apply};
+use crate::database::empty_log;
 use crate::entry::prepare;
 use crate::lease::SessionLock;
 use crate::record::{KIND_CONTENT_ERASED, Record};
@@ -104,11 +105,4 @@ fn erase(
     apply(&tx, &grant, &[prepared])??;
     tx.commit()?;
     Ok(contents.unsigned_abs())
-}
-
-/// Moves the log into the database and empties it, so that it keeps no old page. A reader may hold it back; the next
-/// erasure or the last one to close the database does it then.
-fn empty_log(connection: &mut Connection) -> Result<(), StoreError> {
-    connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))?;
-    Ok(())
 }

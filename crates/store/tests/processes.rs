@@ -254,6 +254,8 @@ fn a_lease_of_an_older_epoch_writes_nothing() {
     let refusal = paused.append_wait(vec![with_content("x", 3, &json!({}), b"late")]).unwrap_err();
     assert_eq!(refusal, StoreError::LostLease(id("a")));
     newer.append_wait(vec![record("z", 4, &json!({}))]).unwrap();
+    drop(paused);
+    assert!(dir.path().join("run/sess_a.lock").exists(), "the lock of another was removed");
     let kinds: Vec<String> = store.events(&id("a")).unwrap().into_iter().map(|e| e.kind).collect();
     assert_eq!(kinds, ["x", "y", "z"]);
     assert_eq!(store.verify().unwrap().result, Outcome::Ok);
