@@ -1,1 +1,23 @@
-//! sandbox
+//! Confinement: one sandbox per session, made of Linux namespaces, seccomp, Landlock and a copy-on-write workspace.
+//!
+//! A [`Plan`] is data; [`open`] applies it or fails with the step that failed, never with a layer less. An open
+//! [`Sandbox`] runs commands and file operations inside and hands out bytes and reasons. This crate judges
+//! nothing: what may run is decided before, elsewhere.
+mod command;
+mod error;
+pub mod layer;
+mod plan;
+mod probe;
+mod report;
+mod sandbox;
+pub mod toolchains;
+
+pub use command::{Command, Counted, Exit, Killed, Stream};
+pub use enclos_init::file;
+pub use enclos_init::file::{FileOp, FileReply};
+pub use enclos_init::wire::{COMMAND_BYTES, HOME, WORKSPACE};
+pub use error::{Fault, FaultKind, FileError, OpenError, RunError, Step};
+pub use plan::{Access, Limits, Mount, Plan};
+pub use probe::{Check, Outcome, probe};
+pub use report::{Enforcer, Level, Report};
+pub use sandbox::{Killer, Sandbox, open};

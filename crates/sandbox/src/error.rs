@@ -1,0 +1,54 @@
+//! What can go wrong, and how to mend it. Opening fails with the step that failed; nothing is retried with less.
+use std::io;
+
+pub use enclos_init::file::{Fault, FaultKind};
+pub use enclos_init::wire::Step;
+
+/// A sandbox could not be opened. Nothing ran.
+#[derive(Debug, thiserror::Error)]
+#[error("the sandbox does not open, step `{}`: {message}", step.name())]
+pub struct OpenError {
+    /// The step that failed.
+    pub step: Step,
+    /// What was tried and what was expected.
+    pub message: String,
+    /// The system's reason.
+    #[source]
+    pub source: Option<io::Error>,
+}
+
+/// A command could not be run to an end of its own or of its limits.
+#[derive(Debug, thiserror::Error)]
+pub enum RunError {
+    /// The text cannot be handed to bash.
+    #[error("the command cannot be run: {0}")]
+    BadCommand(String),
+    /// The confinement of the command could not be made; it did not start.
+    #[error("the command did not start, step `{}`: {source}", step.name())]
+    Confine {
+        /// The step that failed.
+        step: Step,
+        /// The system's reason.
+        source: io::Error,
+    },
+    /// The sandbox is gone: killed, closed, or its init ended.
+    #[error("the sandbox is closed; open it again to go on")]
+    Closed,
+    /// Talking to the init failed.
+    #[error("the sandbox cannot be reached: {0}")]
+    Io(#[from] io::Error),
+}
+
+/// A file operation was not done.
+#[derive(Debug, thiserror::Error)]
+pub enum FileError {
+    /// The operation was refused inside; the message says why and how to mend it.
+    #[error("{}", .0.message)]
+    Refused(Fault),
+    /// The operation took longer or more memory than a file operation may.
+    #[error("the file operation was ended: {0}")]
+    Ended(&'static str),
+    /// The sandbox did not do its part.
+    #[error(transparent)]
+    Run(#[from] RunError),
+}

@@ -1,0 +1,74 @@
+//! What a sandbox is to be: directories, mounts, environment, ceilings. Data only; `open` applies it.
+//!
+//! A plan never says how strong the confinement is: every layer of it is always there.
+use std::path::PathBuf;
+
+/// Everything that `open` needs to know.
+#[derive(Debug, Clone)]
+pub struct Plan {
+    /// The root of the repository on this machine; never written to.
+    pub workspace: PathBuf,
+    /// The session's own directory: holds what the session changed (`upper`), kept for a later opening.
+    pub layer: PathBuf,
+    /// Paths relative to `workspace` that must not exist inside: ignored files, secrets, nested `.git`.
+    pub hidden: Vec<PathBuf>,
+    /// The repository's git directory, or its `.git` file. `None`: there is no `.git` inside.
+    pub git: Option<PathBuf>,
+    /// Toolchains, caches, dependency folders.
+    pub mounts: Vec<Mount>,
+    /// Added to the fixed environment. `PATH` is put in front of the fixed one.
+    pub environment: Vec<(String, String)>,
+    /// Ceilings.
+    pub limits: Limits,
+}
+
+/// One directory of this machine seen inside.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Mount {
+    /// The directory on this machine.
+    pub host: PathBuf,
+    /// Where it is seen: absolute, below `/opt/`, or an existing directory below `/workspace/`.
+    pub inside: PathBuf,
+    /// How it is seen.
+    pub access: Access,
+}
+
+/// How a mount may be used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Access {
+    /// Nothing can be written.
+    ReadOnly,
+    /// Writes go to a layer that is thrown away with the sandbox.
+    ThrowAway,
+}
+
+/// Ceilings of a sandbox and of each command in it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Limits {
+    /// Longest run of a command, in seconds.
+    pub command_seconds: u32,
+    /// Output of a command that is kept, both streams together, in bytes.
+    pub output_bytes: u64,
+    /// Memory of all processes together, in bytes.
+    pub memory_bytes: u64,
+    /// Processes and threads at the same time.
+    pub processes: u32,
+    /// Processors.
+    pub cpus: u32,
+    /// What a session may write to disk, in bytes.
+    pub disk_bytes: u64,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        const GIB: u64 = 1024 * 1024 * 1024;
+        Self {
+            command_seconds: 600,
+            output_bytes: 10 * 1024 * 1024,
+            memory_bytes: 4 * GIB,
+            processes: 512,
+            cpus: 2,
+            disk_bytes: 10 * GIB,
+        }
+    }
+}
