@@ -2,14 +2,18 @@
 
 use std::collections::BTreeSet;
 use std::path::Path;
+use std::sync::LazyLock;
 
+use enclos_core::secret::{Redactor, RedactorError};
 use enclos_protocol::card::Flagged;
 use enclos_protocol::changeset::{ChangeSetView, FileView, Hunk, Line, LineKind};
 use enclos_protocol::error::{ApiError, Fault};
 use enclos_protocol::event::Body;
 use serde_json::{Value, json};
 
-use crate::changeset::{self, Applied, ChangeSet, ChangeSetError, Choice, FileChange, Kind, Workspace};
+use crate::changeset::{
+    self, Applied, ApplyError, Cause, ChangeSet, ChangeSetError, Choice, FileChange, Kind, Workspace,
+};
 use crate::session::{Facts, facts};
 
 /// Names of files in one entry of the journal.
@@ -43,7 +47,8 @@ impl Chosen {
         };
         if let Some(path) = paths.iter().find(unanswered) {
             let message = format!("`{path}` is under dedicated control and needs a yes of its own");
-            return Err(ApiError::new(Fault::Refused, message).hint(format!("look at it, then name it: --files {path}")));
+            return Err(ApiError::new(Fault::Refused, message)
+                .hint(format!("look at it, then name it: --files {path}")));
         }
         if paths.is_empty() {
             let message = "there is nothing to apply: every file is flagged and needs a yes of its own";
@@ -69,12 +74,19 @@ fn flags(change: &FileChange, added: &str) -> Vec<String> {
     if let Some(old) = &change.old_path {
         why.extend(flags_of_path(old));
     }
-    if enclos_core::secret::finds(added) {
-        why.push("secret".to_owned());
-    }
+    why.extend(secrets(added));
     why.sort();
     why.dedup();
     why
+}
+
+/// The kinds of secrets in added text. Where they cannot be looked for, that is a flag of its own.
+fn secrets(added: &str) -> Vec<String> {
+    static SEARCH: LazyLock<Result<Redactor, RedactorError>> = LazyLock::new(|| Redactor::new(Vec::new()));
+    match SEARCH.as_ref() {
+        Ok(search) => search.kinds(added).into_iter().map(|kind| format!("secret: {kind}")).collect(),
+        Err(_) => vec!["not searched for secrets".to_owned()],
+    }
 }
 
 /// Why a path is under dedicated control.
@@ -151,10 +163,10 @@ pub(crate) fn view(repo: &Path, layer: &Path) -> Result<ChangeSetView, ApiError>
         hunks.push(shown.hunks.into_iter().map(hunk).collect());
     }
     let patch = workspace.patch(&set, &Choice::All).map_err(|error| failed(&error))?;
-    let refused = set.refused.iter().map(|refused| Flagged {
-        path: refused.path.clone(),
-        why: refused.reason.to_string(),
-    });
+    let refused = set
+        .refused
+        .iter()
+        .map(|refused| Flagged { path: refused.path.clone(), why: reason(refused.reason).to_owned() });
     Ok(ChangeSetView {
         files: set.files.iter().map(file_view).collect(),
         hunks,
@@ -165,6 +177,20 @@ pub(crate) fn view(repo: &Path, layer: &Path) -> Result<ChangeSetView, ApiError>
         digest: set.digest.as_str().to_owned(),
         patch: String::from_utf8_lossy(&patch.bytes).into_owned(),
     })
+}
+
+/// Why something can never be applied, in words.
+fn reason(reason: changeset::Reason) -> &'static str {
+    use changeset::Reason;
+    match reason {
+        Reason::Special(_) => "a pipe, a socket or a device",
+        Reason::GitDirectory => "a .git is never part of a change set",
+        Reason::LinkToGit => "a link to a .git",
+        Reason::NotUtf8 => "its name is not UTF-8",
+        Reason::Redirect => "it carries a mark that the workspace never writes",
+        Reason::TooLong => "its path is too long",
+        Reason::Unreadable => "it cannot be read",
+    }
 }
 
 /// The patch of what is not flagged, and what it omits.
@@ -179,12 +205,46 @@ pub(crate) fn patch(repo: &Path, layer: &Path, set: &ChangeSet) -> Result<(Vec<u
     Ok((patch.bytes, omitted))
 }
 
-/// Applies a choice, all or nothing.
-pub(crate) fn apply(repo: &Path, layer: &Path, set: &ChangeSet, choice: &Choice) -> Result<Applied, ApiError> {
+/// Applies a choice, all or nothing. What an earlier crash left is mended first.
+pub(crate) fn apply(
+    repo: &Path,
+    layer: &Path,
+    set: &ChangeSet,
+    choice: &Choice,
+) -> Result<Applied, ApiError> {
+    let session = layer.parent().unwrap_or(layer);
+    recover(session)?;
     let workspace = Workspace::open(repo, layer).map_err(|error| failed(&error))?;
-    workspace.apply(set, choice).map_err(|error| {
-        ApiError::new(Fault::Refused, error.to_string()).hint("nothing was applied, and nothing is lost")
-    })
+    workspace.apply(set, choice, session).map_err(|error| not_applied(&error))
+}
+
+/// Mends an application that a crash had cut short: it is finished, or taken back.
+pub(crate) fn recover(session: &Path) -> Result<(), ApiError> {
+    changeset::recover(session).map(drop).map_err(|error| not_applied(&error))
+}
+
+fn not_applied(error: &ApplyError) -> ApiError {
+    let mut told = ApiError::new(Fault::Refused, error.to_string());
+    if let ApplyError::Conflicts(conflicts) = error {
+        for conflict in conflicts {
+            told = told.hint(format!("`{}`: {}", conflict.path, cause(conflict.cause)));
+        }
+        told = told.hint("mend or commit those files, or accept the others by name, and try again");
+    }
+    told
+}
+
+/// Why a file stands against an application, in words.
+fn cause(cause: Cause) -> &'static str {
+    match cause {
+        Cause::BaseUnknown => "it changed outside, and its content at opening is not known",
+        Cause::Hidden => "it was hidden from the session and exists in your tree",
+        Cause::Exists => "the session made it, and your tree has another one of that name",
+        Cause::RemovedOutside => "the session changed it, and it was removed outside",
+        Cause::ChangedOutside => "the session removed or renamed it, and it was changed outside",
+        Cause::BothChanged => "both sides changed the same lines",
+        Cause::InTheWay => "a folder, a file or a link stands where it goes",
+    }
 }
 
 /// The names of a choice, for the journal.

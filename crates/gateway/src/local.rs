@@ -143,6 +143,7 @@ impl Local {
             );
         }
         let layer = self.places.session(id).join("layer");
+        changes::recover(&self.places.session(id))?;
         Ok((row.repo, layer))
     }
 

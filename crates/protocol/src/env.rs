@@ -55,7 +55,9 @@ variables! {
     NO_COLOR = "NO_COLOR", "When set and not empty, nothing is coloured", "colour on a terminal";
     /// Kind of terminal.
     TERM = "TERM", "`dumb` means plain lines", "plain lines without a terminal";
-    /// The person's editor.
+    /// Where temporary files go.
+    TMPDIR = "TMPDIR", "Folder for the demonstration's repository", "`/tmp`";
+    /// Programs of the host.
     PATH = "PATH", "Where `git` and toolchains are found on the host", "`/usr/local/bin:/usr/bin:/bin`";
 }
 

@@ -5,6 +5,7 @@
 
 pub mod api;
 pub mod card;
+pub mod catalogue;
 pub mod changeset;
 pub mod env;
 pub mod error;

@@ -14,6 +14,9 @@ use super::record::Facts;
 use super::{Exit, Finish, Flow, Halt, Live};
 use crate::tell::Teller;
 
+/// Corrections in a row before a run is given up.
+const MOST_CORRECTIONS: u32 = 5;
+
 /// How a model call ended.
 enum Asked {
     Answered(Answer),
@@ -95,6 +98,7 @@ impl Live {
         self.next_call += proposals.len() as u64;
         self.cut = answer.truncated.then(|| proposals.last().map(|last| last.call.clone())).flatten();
         let correction = answer.malformed.clone();
+        self.corrections = if correction.is_some() { self.corrections + 1 } else { 0 };
         let proposed = Proposed {
             text: answer.text.clone(),
             calls: proposals,
@@ -117,6 +121,12 @@ impl Live {
             self.teller.tell(Body::CallGenerated { of: of(call), arguments });
         }
         self.tell_budget();
+        if self.corrections > MOST_CORRECTIONS {
+            let why =
+                format!("the model's answers could not be understood, {MOST_CORRECTIONS} times in a row");
+            self.teller.notice(why.clone());
+            return Ok(Flow::Finish(Finish::new(Exit::Failed, why)));
+        }
         Ok(Flow::On)
     }
 

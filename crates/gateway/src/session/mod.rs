@@ -68,6 +68,7 @@ pub(crate) struct Live {
     window: Window,
     next_call: u64,
     cut: Option<CallId>,
+    corrections: u32,
     queued: Vec<String>,
     cards: BTreeMap<CallId, bool>,
     sandbox: Arc<Sandbox>,

@@ -184,7 +184,7 @@ impl Live {
         match done {
             Ok((view, record)) => {
                 let merged = if view.merged.is_empty() { "" } else { ", some merged three-way" };
-                self.teller.notice(format!("{} files applied{merged}", view.files.len() + view.merged.len()));
+                self.teller.notice(format!("{} files applied{merged}", view.files.len()));
                 self.remark("changeset.applied", record).await?;
                 if view.left.is_empty() {
                     self.close(Outcome::Accepted, "the change set was accepted".to_owned()).await?;
@@ -281,12 +281,16 @@ pub(crate) fn accept(
         set.files.iter().filter(|file| !choice.holds(&file.path)).map(|file| file.path.clone()).collect();
     let record = facts([
         ("digest", json!(lease.commit_key().digest(set.digest.as_str().as_bytes()))),
-        ("applied", json!(applied.written.len())),
+        ("written", json!(applied.written.len())),
+        ("removed", json!(applied.removed.len())),
+        ("unchanged", json!(applied.unchanged.len())),
         ("merged", json!(applied.merged.len())),
         ("left", json!(left.len())),
     ]);
     let session_state = if left.is_empty() { SessionState::Closed } else { SessionState::Reviewing };
-    Ok((AppliedView { files: applied.written, merged: applied.merged, left, session_state }, record))
+    let files: Vec<String> =
+        applied.written.into_iter().chain(applied.removed).chain(applied.unchanged).collect();
+    Ok((AppliedView { files, merged: applied.merged, left, session_state }, record))
 }
 
 /// Closes a session whose loop is not at work, with its change set refused.
