@@ -48,7 +48,11 @@ pub fn run<G: Gateway>(
         if whole && line.trim_ascii().is_empty() {
             continue;
         }
-        let answer = if whole { answer(gateway, defaults, &line, number) } else { Err((Value::Null, text::batch_long(LINE))) };
+        let answer = if whole {
+            answer(gateway, defaults, &line, number)
+        } else {
+            Err((Value::Null, text::batch_long(LINE)))
+        };
         let answer = answer.unwrap_or_else(|(id, error)| json!({ "id": id, "line": number, "error": error }));
         world.json(&answer)?;
     }

@@ -62,9 +62,11 @@ where
 /// What an acceptance applied, as rows.
 pub fn applied_rows(applied: &AppliedView, width: usize) -> Vec<Row> {
     let mut rows = Vec::new();
-    for (role, sign, files) in
-        [(Role::Good, "✓", &applied.files), (Role::Warn, "⑂", &applied.merged), (Role::Dim, "-", &applied.left)]
-    {
+    for (role, sign, files) in [
+        (Role::Good, "✓", &applied.files),
+        (Role::Warn, "⑂", &applied.merged),
+        (Role::Dim, "-", &applied.left),
+    ] {
         let gutter = Gutter { first: Row::of(role, sign).to(2), rest: Row::new().to(2) };
         rows.extend(files.iter().flat_map(|file| exact(&gutter, Role::Plain, file, width)));
     }

@@ -31,7 +31,8 @@ where
     };
     let exported = match &args.output {
         Some(path) => {
-            let file = std::fs::File::create(path).map_err(|error| CommandError::file(text::WRITE, path, &error))?;
+            let file =
+                std::fs::File::create(path).map_err(|error| CommandError::file(text::WRITE, path, &error))?;
             let mut file = std::io::BufWriter::new(file);
             let exported = gateway.journal_export(session.as_ref(), &mut file)?;
             file.flush().map_err(|error| CommandError::file(text::WRITE, path, &error))?;
@@ -71,7 +72,8 @@ pub fn rows(verification: &Verification, width: usize) -> Vec<Row> {
     let role = if verification.exit_code == 0 { Role::Good } else { Role::Bad };
     let sign = if verification.exit_code == 0 { "✓ " } else { "✗ " };
     let first = Row::of(role, sign).and(role, &verification.result).and(Role::Plain, "  ");
-    let mut rows = prose(&Gutter { first, rest: Row::new().to(2) }, Role::Plain, &verification.message, width);
+    let mut rows =
+        prose(&Gutter { first, rest: Row::new().to(2) }, Role::Plain, &verification.message, width);
     let mut facts = vec![
         (text::VERIFY_ENTRIES, verification.entries.to_string()),
         (text::VERIFY_SESSIONS, verification.sessions.to_string()),
@@ -102,7 +104,8 @@ mod tests {
             anchor: "unanchored".to_owned(),
             message: "the hash of an entry does not fit its bytes".to_owned(),
         };
-        let shown: String = rows(&verification, 80).iter().map(|row| row.render(Paint::PLAIN) + "\n").collect();
+        let shown: String =
+            rows(&verification, 80).iter().map(|row| row.render(Paint::PLAIN) + "\n").collect();
         insta::assert_snapshot!(shown);
     }
 }

@@ -37,8 +37,10 @@ fn command(of: &Command, name: &str, page: &mut String) {
     for block in [of.get_before_help(), of.get_after_help()].into_iter().flatten() {
         page.push_str(&format!("\n```text\n{}\n```\n", block.to_string().trim_end()));
     }
-    let arguments: Vec<&Arg> =
-        of.get_arguments().filter(|arg| !arg.is_hide_set() && !matches!(arg.get_id().as_str(), "help" | "version")).collect();
+    let arguments: Vec<&Arg> = of
+        .get_arguments()
+        .filter(|arg| !arg.is_hide_set() && !matches!(arg.get_id().as_str(), "help" | "version"))
+        .collect();
     if !arguments.is_empty() {
         page.push_str(text::REFERENCE_OPTIONS);
         arguments.iter().for_each(|arg| page.push_str(&argument(arg)));
@@ -49,7 +51,13 @@ fn command(of: &Command, name: &str, page: &mut String) {
 }
 
 fn argument(arg: &Arg) -> String {
-    let values = arg.get_value_names().unwrap_or_default().iter().map(ToString::to_string).collect::<Vec<_>>().join(" ");
+    let values = arg
+        .get_value_names()
+        .unwrap_or_default()
+        .iter()
+        .map(ToString::to_string)
+        .collect::<Vec<_>>()
+        .join(" ");
     let takes = arg.get_action().takes_values();
     let value = if takes { values } else { String::new() };
     let name = match (arg.get_short(), arg.get_long()) {
@@ -57,8 +65,12 @@ fn argument(arg: &Arg) -> String {
         (None, Some(long)) => format!("--{long} {value}"),
         _ => value,
     };
-    let choices: Vec<String> =
-        arg.get_possible_values().iter().filter(|_| takes).map(|value| format!("`{}`", value.get_name())).collect();
+    let choices: Vec<String> = arg
+        .get_possible_values()
+        .iter()
+        .filter(|_| takes)
+        .map(|value| format!("`{}`", value.get_name()))
+        .collect();
     let choices = if choices.is_empty() { String::new() } else { format!(" ({})", choices.join(", ")) };
     let help = arg.get_help().map(ToString::to_string).unwrap_or_default();
     format!("| `{}` | {}{choices} |\n", name.trim(), help.replace('|', "\\|"))

@@ -106,7 +106,8 @@ fn detail_rows(detail: &SessionDetail, width: usize) -> Vec<Row> {
     );
     rows.push(Row::new());
     for line in &detail.timeline {
-        let first = Row::of(Role::Dim, &text::clock(&line.time)).and(Role::Plain, " ").and(Role::Bold, &line.kind);
+        let first =
+            Row::of(Role::Dim, &text::clock(&line.time)).and(Role::Plain, " ").and(Role::Bold, &line.kind);
         let first = first.to(30).and(Role::Plain, " ");
         rows.extend(exact(&Gutter { first, rest: Row::new().to(4) }, Role::Plain, &line.text, width));
     }

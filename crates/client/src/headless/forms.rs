@@ -42,7 +42,13 @@ pub struct Form {
 impl Form {
     /// An output of this form.
     pub fn new(output: Output, look: Look) -> Self {
-        Self { output, look, facts: Facts::default(), transcript: Transcript::new(look.width, false), held: None }
+        Self {
+            output,
+            look,
+            facts: Facts::default(),
+            transcript: Transcript::new(look.width, false),
+            held: None,
+        }
     }
 
     /// One more event.
@@ -77,7 +83,12 @@ impl Form {
     }
 
     /// The end of the run.
-    pub fn end(&mut self, world: &mut World<'_>, session: &SessionId, exit: Exit) -> Result<(), CommandError> {
+    pub fn end(
+        &mut self,
+        world: &mut World<'_>,
+        session: &SessionId,
+        exit: Exit,
+    ) -> Result<(), CommandError> {
         match self.output {
             Output::StreamJson => Ok(()),
             Output::Json => {
@@ -112,8 +123,10 @@ impl Form {
         );
         let mut lines = summary;
         lines.extend(Some(self.facts.next_step.clone()).filter(|step| !step.is_empty()));
-        let rows: Vec<_> =
-            lines.iter().flat_map(|line| prose(&Gutter::default(), Role::Dim, line, self.look.width)).collect();
+        let rows: Vec<_> = lines
+            .iter()
+            .flat_map(|line| prose(&Gutter::default(), Role::Dim, line, self.look.width))
+            .collect();
         world.rows(self.look, &rows)
     }
 }

@@ -87,7 +87,9 @@ pub async fn follow(
     let exit = match (ending, finished) {
         (Some(ending), _) => ending.exit(),
         (None, Some(code)) => Exit::Passed(code),
-        (None, None) => return Err(CommandError::new(Fault::Unreachable, text::STREAM_CUT).hint(text::HINT_RESUME)),
+        (None, None) => {
+            return Err(CommandError::new(Fault::Unreachable, text::STREAM_CUT).hint(text::HINT_RESUME));
+        }
     };
     if ending != Some(Ending::Pipe) {
         form.end(world, &attached.session, exit)?;

@@ -66,8 +66,9 @@ pub fn whole(set: &ChangeSetView, width: usize) -> Vec<Row> {
 
 /// The sum of a change set, what was left out and what can never be applied.
 pub fn remarks(set: &ChangeSetView, width: usize) -> Vec<Row> {
-    let mut rows =
-        vec![Row::new().to(2).and(Role::Bold, &text::change_sum(set.files.len(), set.insertions, set.deletions))];
+    let mut rows = vec![
+        Row::new().to(2).and(Role::Bold, &text::change_sum(set.files.len(), set.insertions, set.deletions)),
+    ];
     if set.ignored > 0 {
         rows.push(Row::new().to(2).and(Role::Dim, &text::ignored_files(set.ignored)));
     }

@@ -207,7 +207,9 @@ impl Transcript {
             }
             Body::CallCalling { of } => self.stage(of, Stage::Calling, now),
             Body::CallOutput { of, text, .. } => self.call(of, now).output(text),
-            Body::CallDone { of, result } => return self.end(of, "✓", Role::Good, &text::result(result), now),
+            Body::CallDone { of, result } => {
+                return self.end(of, "✓", Role::Good, &text::result(result), now);
+            }
             Body::CallErrored { of, error, result } => return self.errored(of, error, result.as_ref(), now),
             Body::CallCanceled { of, reason } => return self.end(of, "⊘", Role::Warn, reason, now),
             _ => {}
@@ -274,7 +276,9 @@ impl Transcript {
         if hidden > 0 {
             rows.push(Row::new().to(2 * MARGIN).and(Role::Dim, &text::lines_hidden(hidden)));
         }
-        let row = |line: &&String| Row::new().to(2 * MARGIN).and(Role::Dim, "  ").and(Role::Plain, line).cut(self.width);
+        let row = |line: &&String| {
+            Row::new().to(2 * MARGIN).and(Role::Dim, "  ").and(Role::Plain, line).cut(self.width)
+        };
         rows.extend(tail[skipped..].iter().map(row));
         rows
     }

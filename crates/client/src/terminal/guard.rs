@@ -6,7 +6,9 @@
 use std::io::Write as _;
 use std::sync::{Once, OnceLock};
 
-use rustix::termios::{LocalModes, OptionalActions, OutputModes, QueueSelector, Termios, tcflush, tcgetattr, tcsetattr};
+use rustix::termios::{
+    LocalModes, OptionalActions, OutputModes, QueueSelector, Termios, tcflush, tcgetattr, tcsetattr,
+};
 
 use crate::error::CommandError;
 

@@ -48,11 +48,17 @@ pub fn rows(transcript: &Transcript, mode: &Mode, moment: Moment<'_>) -> Vec<Row
 fn call(call: &Call, moment: Moment<'_>) -> Row {
     let (sign, role) = match call.stage {
         Stage::Asking => ("?", Role::Warn),
-        Stage::Generating | Stage::Generated | Stage::Calling => (SPINNER[moment.tick % SPINNER.len()], Role::Good),
+        Stage::Generating | Stage::Generated | Stage::Calling => {
+            (SPINNER[moment.tick % SPINNER.len()], Role::Good)
+        }
     };
     let seconds = moment.now.duration_since(call.since).as_secs();
     let stage = text::stage(call.stage, seconds);
-    Row::of(role, sign).to(2).and(Role::Bold, &call.tool).and(Role::Dim, &format!(" {stage}  ")).and(Role::Plain, &call.title)
+    Row::of(role, sign)
+        .to(2)
+        .and(Role::Bold, &call.tool)
+        .and(Role::Dim, &format!(" {stage}  "))
+        .and(Role::Plain, &call.title)
 }
 
 /// The keys of a question, once it takes answers.

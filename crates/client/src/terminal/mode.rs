@@ -147,7 +147,9 @@ mod tests {
         for pressed in ALL {
             let act = key(&mut card(true, None), pressed, true);
             match pressed {
-                Key::Char('a') => assert!(matches!(act, Act::Send(Order::Approve { for_session: false, .. }))),
+                Key::Char('a') => {
+                    assert!(matches!(act, Act::Send(Order::Approve { for_session: false, .. })))
+                }
                 Key::Char('s') => assert!(matches!(act, Act::Send(Order::Approve { for_session: true, .. }))),
                 Key::Char('r') => assert!(matches!(act, Act::Send(Order::Reject { word: None, .. }))),
                 Key::Char('R') => assert!(matches!(act, Act::Word(_))),

@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use rustyline::error::ReadlineError;
 use rustyline::{
-    Cmd, ConditionalEventHandler, Config, DefaultEditor, Event, EventContext, EventHandler, ExternalPrinter, KeyCode,
-    KeyEvent, Modifiers, RepeatCount,
+    Cmd, ConditionalEventHandler, Config, DefaultEditor, Event, EventContext, EventHandler, ExternalPrinter,
+    KeyCode, KeyEvent, Modifiers, RepeatCount,
 };
 use tokio::sync::mpsc::UnboundedSender;
 
@@ -34,7 +34,11 @@ pub struct Prompt {
 
 impl Prompt {
     /// Asks for a line; the answer goes where keys go.
-    pub fn open(prompt: &'static str, history: &[String], to: UnboundedSender<Input>) -> Result<Self, CommandError> {
+    pub fn open(
+        prompt: &'static str,
+        history: &[String],
+        to: UnboundedSender<Input>,
+    ) -> Result<Self, CommandError> {
         let (mut editor, quit) = editor(history)?;
         let printer = editor.create_external_printer().map_err(failed)?;
         std::thread::spawn(move || {

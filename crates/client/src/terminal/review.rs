@@ -130,7 +130,9 @@ impl Review {
         }
         let paths = |flagged: bool| {
             let of = chosen.iter().map(|&index| &self.files[index]);
-            of.filter(|file| file.flags.is_empty() != flagged).map(|file| file.path.clone()).collect::<Vec<_>>()
+            of.filter(|file| file.flags.is_empty() != flagged)
+                .map(|file| file.path.clone())
+                .collect::<Vec<_>>()
         };
         let nothing = chosen.is_empty() && (!*all || self.files.iter().all(|file| !file.flags.is_empty()));
         let order = Order::Accept { files: (!*all).then(|| paths(false)), flagged: paths(true) };

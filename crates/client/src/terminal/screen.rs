@@ -182,7 +182,10 @@ mod tests {
         screen.resize(8, 10);
         out.clear();
         screen.draw(&mut out, &[], &[]).expect("a vector takes all");
-        assert!(String::from_utf8_lossy(&out).contains("\x1b[2A"), "two rows of the first, one of the second");
+        assert!(
+            String::from_utf8_lossy(&out).contains("\x1b[2A"),
+            "two rows of the first, one of the second"
+        );
     }
 
     #[test]

@@ -1,8 +1,7 @@
 //! Sentences of the demonstration.
 
 /// The first words.
-pub const DEMO_WELCOME: &str =
-    "A demonstration: an agent mends a bug under a policy. Only the model is played from a script; all else is real.";
+pub const DEMO_WELCOME: &str = "A demonstration: an agent mends a bug under a policy. Only the model is played from a script; all else is real.";
 /// The task.
 pub const DEMO_TASK: &str = "The test of this calculator fails. Find out why and mend it.";
 /// What the script model says, turn by turn.
@@ -23,11 +22,13 @@ pub const DEMO_ACCEPTED: &str = "`--yes` accepts the changes. Until now the repo
 pub const DEMO_NOT_APPLIED: &str =
     "The change was not accepted, so the repository is as it was: nothing leaves the sandbox without a yes.";
 /// The change was applied.
-pub const DEMO_APPLIED: &str = "The change set is applied. Now the project's own test, in a fresh sandbox over your tree.";
+pub const DEMO_APPLIED: &str =
+    "The change set is applied. Now the project's own test, in a fresh sandbox over your tree.";
 /// The test fails.
 pub const DEMO_TEST_FAILED: &str = "the change was applied and the project's test still fails";
 /// The test passes.
-pub const DEMO_TEST_PASSED: &str = "The test passes. Every step above is in the journal, which is verified now.";
+pub const DEMO_TEST_PASSED: &str =
+    "The test passes. Every step above is in the journal, which is verified now.";
 
 /// The repository.
 pub fn demo_made(repo: &str, with_git: bool) -> String {
@@ -38,7 +39,9 @@ pub fn demo_made(repo: &str, with_git: bool) -> String {
 /// The rules.
 pub fn demo_rules(yes: bool) -> String {
     let answers = if yes { "The demonstration answers the cards itself." } else { "You answer the cards." };
-    format!("The policy is `strict`: reading is allowed, writing and commands ask, some commands never run. {answers}")
+    format!(
+        "The policy is `strict`: reading is allowed, writing and commands ask, some commands never run. {answers}"
+    )
 }
 
 /// A run that did not come to its end.
@@ -54,8 +57,11 @@ pub fn demo_kept(path: &str) -> String {
 /// The last words, a line each.
 pub fn demo_done(session: &str) -> Vec<String> {
     vec![
-        format!("Shown in {session}: reads ran by themselves, a test and an edit waited for an answer, `sudo` never ran,"),
-        "the repository changed only when the change set was accepted, and the journal tells all of it.".to_owned(),
+        format!(
+            "Shown in {session}: reads ran by themselves, a test and an edit waited for an answer, `sudo` never ran,"
+        ),
+        "the repository changed only when the change set was accepted, and the journal tells all of it."
+            .to_owned(),
         "Now yours: enclos run --model openai:URL#MODEL \"your task\"".to_owned(),
     ]
 }

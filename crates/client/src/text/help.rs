@@ -1,7 +1,8 @@
 //! The words of `--help`, one constant each: examples first, then what a command does, then its options.
 
 /// The order of a help page.
-pub const TEMPLATE: &str = "{about-with-newline}\n{before-help}{usage-heading} {usage}\n\n{all-args}{after-help}";
+pub const TEMPLATE: &str =
+    "{about-with-newline}\n{before-help}{usage-heading} {usage}\n\n{all-args}{after-help}";
 
 /// `enclos`.
 pub const ABOUT: &str = "Runs AI-agent sessions under rules that no model can soften.";
@@ -31,7 +32,8 @@ pub const JSON: &str = "Print JSON";
 pub const ID: &str = "A session: its name, the unique beginning of it, or `last`";
 
 /// `demo`.
-pub const DEMO: &str = "Shows a whole session on a small repository, with the real policy, sandbox and journal";
+pub const DEMO: &str =
+    "Shows a whole session on a small repository, with the real policy, sandbox and journal";
 /// Examples of `demo`.
 pub const DEMO_EXAMPLES: &str = "\
 Examples:

@@ -36,8 +36,7 @@ pub fn output_failed(error: &str) -> String {
 }
 
 /// Interactive without a terminal.
-pub const NO_TERMINAL: &str =
-    "this needs a terminal on both the standard input and the standard output: questions are never answered by a pipe";
+pub const NO_TERMINAL: &str = "this needs a terminal on both the standard input and the standard output: questions are never answered by a pipe";
 /// The way out.
 pub const HINT_HEADLESS: &str = "add `--headless` to run without a person";
 /// The way out of a demonstration.

@@ -2,7 +2,9 @@
 
 use enclos_core::decision::DecidedBy;
 use enclos_core::verdict::Verdict;
-use enclos_protocol::event::{Amounts, ApprovalState, BudgetView, Opened, Outcome, ResultFacts, SessionState};
+use enclos_protocol::event::{
+    Amounts, ApprovalState, BudgetView, Opened, Outcome, ResultFacts, SessionState,
+};
 
 use super::count;
 
@@ -74,7 +76,11 @@ pub fn outcome(outcome: Outcome) -> &'static str {
 
 /// The end of a session.
 pub fn closed(how: Outcome, reason: &str) -> String {
-    if reason.is_empty() { format!("closed: {}", outcome(how)) } else { format!("closed: {} · {reason}", outcome(how)) }
+    if reason.is_empty() {
+        format!("closed: {}", outcome(how))
+    } else {
+        format!("closed: {} · {reason}", outcome(how))
+    }
 }
 
 /// The opening of a session, a line each.
@@ -99,7 +105,12 @@ pub fn opened(session: &str, opened: &Opened) -> Vec<String> {
 
 /// What is granted.
 pub fn budget_granted(granted: &Amounts) -> String {
-    format!("budget {} actions, {} min, {} tokens", granted.actions, granted.minutes, thousands(granted.tokens))
+    format!(
+        "budget {} actions, {} min, {} tokens",
+        granted.actions,
+        granted.minutes,
+        thousands(granted.tokens)
+    )
 }
 
 /// What is left of a budget.

@@ -107,7 +107,10 @@ pub fn exported(entries: u64, sessions: u64) -> String {
 /// What a verification was held against.
 pub fn anchor(anchor: &str) -> String {
     match anchor {
-        "unanchored" => "unanchored: nothing outside this machine was compared, so a rewrite of the whole is not seen".to_owned(),
+        "unanchored" => {
+            "unanchored: nothing outside this machine was compared, so a rewrite of the whole is not seen"
+                .to_owned()
+        }
         other => other.to_owned(),
     }
 }

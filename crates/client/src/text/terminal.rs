@@ -156,8 +156,12 @@ pub fn help_lines(mode: &Mode) -> Vec<String> {
             "f: choose file by file. d: read the diff.",
             "m: go on with a message. x: throw the changes away. q: leave them for `enclos apply`.",
         ],
-        Mode::Extension => &["y: go on with the amounts above. n: end here; what was made is kept for review."],
-        Mode::Working => &["/quit leaves the session, /stop stops it, anything else is a message to the model."],
+        Mode::Extension => {
+            &["y: go on with the amounts above. n: end here; what was made is kept for review."]
+        }
+        Mode::Working => {
+            &["/quit leaves the session, /stop stops it, anything else is a message to the model."]
+        }
     };
     lines.iter().map(|line| (*line).to_owned()).collect()
 }

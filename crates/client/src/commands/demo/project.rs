@@ -65,7 +65,8 @@ pub fn make(repo: &Path, script: &Path, env: &Environment) -> Result<bool, Comma
         let path = repo.join(name);
         fs::write(&path, content).map_err(|error| CommandError::file(text::WRITE, &path, &error))?;
     }
-    fs::write(script, turns().to_string()).map_err(|error| CommandError::file(text::WRITE, script, &error))?;
+    fs::write(script, turns().to_string())
+        .map_err(|error| CommandError::file(text::WRITE, script, &error))?;
     let path = env.get(env::PATH).unwrap_or("/usr/local/bin:/usr/bin:/bin");
     let who = ["-c", "user.name=Demo", "-c", "user.email=demo@example.org", "-c", "commit.gpgsign=false"];
     Ok(git(repo, path, &["init", "-q"])
@@ -75,7 +76,10 @@ pub fn make(repo: &Path, script: &Path, env: &Environment) -> Result<bool, Comma
 
 /// Runs the person's own git, if there is one, without their configuration.
 fn git(repo: &Path, path: &str, arguments: &[&str]) -> bool {
-    #[expect(clippy::disallowed_methods, reason = "the demonstration's repository is made with the person's own git")]
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "the demonstration's repository is made with the person's own git"
+    )]
     let mut command = std::process::Command::new("git");
     command
         .args(arguments)
@@ -127,7 +131,8 @@ mod tests {
     fn the_project_is_made_wrong_and_can_be_mended() {
         let folder = tempfile::tempdir().expect("a folder");
         let repo = folder.path().join("repo");
-        make(&repo, &folder.path().join("turns.json"), &Environment::of([("PATH", "/nowhere")])).expect("made");
+        make(&repo, &folder.path().join("turns.json"), &Environment::of([("PATH", "/nowhere")]))
+            .expect("made");
         assert!(!was_mended(&repo));
         assert_eq!(CALCULATOR.matches(WRONG).count(), 1, "the edit names one place");
         std::fs::write(repo.join("calc.sh"), CALCULATOR.replace(WRONG, RIGHT)).expect("written");

@@ -152,7 +152,9 @@ impl<G: Gateway> Face<'_, '_, G> {
         self.screen.resize(usize::from(width), usize::from(height));
         self.transcript.resize(usize::from(width).max(20));
         let page = self.page();
-        if let (Mode::Card(Asking { pager: Some(pager), .. }), Some((_, card))) = (&mut self.mode, self.cards.front()) {
+        if let (Mode::Card(Asking { pager: Some(pager), .. }), Some((_, card))) =
+            (&mut self.mode, self.cards.front())
+        {
             self.pages = card::rows(card, usize::from(width));
             pager.resize(self.pages.len(), page);
         } else if let Some(pager) = &mut self.overlay {
