@@ -22,7 +22,7 @@ impl<G: Gateway> Face<'_, '_, G> {
     pub(super) fn ticked(&mut self) {
         self.tick = self.tick.wrapping_add(1);
         let paged = !self.pages.is_empty();
-        if self.screen.fancy() && self.prompt.is_none() && (!paged || self.tick % PAGE_TICKS == 0) {
+        if self.screen.fancy() && self.prompt.is_none() && (!paged || self.tick.is_multiple_of(PAGE_TICKS)) {
             self.draw(&[]);
         }
     }
