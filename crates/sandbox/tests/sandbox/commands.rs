@@ -8,7 +8,8 @@ use std::time::{Duration, Instant};
 fn starts_from_a_fixed_state_each_time() {
     everyone("commands::starts_from_a_fixed_state_each_time", || {
         let mut bench = Bench::new();
-        bench.plan.environment = vec![("PATH".into(), "/opt/x/bin".into()), ("CARGO_NET_OFFLINE".into(), "true".into())];
+        bench.plan.environment =
+            vec![("PATH".into(), "/opt/x/bin".into()), ("CARGO_NET_OFFLINE".into(), "true".into())];
         let inside = bench.open();
         inside.out("export X=1; f() { :; }; export -f f; cd /; umask 0; echo 'echo bad' > ~/.bashrc; cp ~/.bashrc ~/.profile");
         let names = inside.out("env | cut -d= -f1 | sort | tr '\\n' ' '; pwd; umask");
@@ -17,7 +18,10 @@ fn starts_from_a_fixed_state_each_time() {
             "CARGO_NET_OFFLINE CI HOME LANG LOGNAME PATH PWD SHELL SHLVL TERM TMPDIR TZ USER _ /workspace\n0022\n"
         );
         assert!(inside.out("echo $PATH").starts_with("/opt/x/bin:/usr/local/bin:"));
-        assert_eq!(inside.out("id -un; id -u; id -g; hostname; echo $HOME"), "agent\n1000\n1000\nsandbox\n/home/agent\n");
+        assert_eq!(
+            inside.out("id -un; id -u; id -g; hostname; echo $HOME"),
+            "agent\n1000\n1000\nsandbox\n/home/agent\n"
+        );
     });
 }
 
@@ -28,7 +32,10 @@ fn tells_how_it_ended() {
         let ran = inside.1.run("echo out; echo err >&2; exit 3");
         assert_eq!((ran.exit.code, ran.exit.signal, ran.exit.killed), (Some(3), None, None));
         assert_eq!((ran.out.as_str(), ran.err.as_str()), ("out\n", "err\n"));
-        assert_eq!((ran.exit.stdout, ran.exit.stderr), (Counted { kept: 4, dropped: 0 }, Counted { kept: 4, dropped: 0 }));
+        assert_eq!(
+            (ran.exit.stdout, ran.exit.stderr),
+            (Counted { kept: 4, dropped: 0 }, Counted { kept: 4, dropped: 0 })
+        );
         let ran = inside.1.run("kill -SEGV $$");
         assert_eq!((ran.exit.code, ran.exit.signal), (None, Some(libc::SIGSEGV)));
         assert_eq!(inside.1.run("-c echo x").exit.code, Some(127), "the text is no option");
@@ -59,7 +66,8 @@ fn output_past_the_limit_is_counted() {
         assert_eq!(exit.stdout, Counted { kept: 10 << 20, dropped: 40 << 20 });
         assert_eq!(kept, 10 << 20);
         assert!(largest <= 64 << 10);
-        let command = Command { output_bytes: Some(10), ..Command::new("echo 12345678; echo 12345678 >&2; echo more") };
+        let command =
+            Command { output_bytes: Some(10), ..Command::new("echo 12345678; echo 12345678 >&2; echo more") };
         let ran = inside.1.run_as(&command);
         assert_eq!(ran.exit.stdout.kept + ran.exit.stderr.kept, 10);
         assert_eq!(ran.exit.stdout.dropped + ran.exit.stderr.dropped, 13);
@@ -82,7 +90,10 @@ fn a_command_over_its_time_ends_with_its_whole_tree() {
         assert_eq!((ran.exit.killed, ran.exit.code), (Some(Killed::Timeout), None));
         let polite = "trap 'echo bye; exit 7' TERM; sleep 60 & wait";
         let ran = inside.1.run_as(&Command { seconds: Some(1), ..Command::new(polite) });
-        assert_eq!((ran.out.as_str(), ran.exit.code, ran.exit.killed), ("bye\n", Some(7), Some(Killed::Timeout)));
+        assert_eq!(
+            (ran.out.as_str(), ran.exit.code, ran.exit.killed),
+            ("bye\n", Some(7), Some(Killed::Timeout))
+        );
         assert_eq!(inside.1.out("echo on"), "on\n");
     });
 }
@@ -110,11 +121,10 @@ fn stopped_from_another_thread() {
     everyone("commands::stopped_from_another_thread", || {
         let inside = Bench::new().open_kept();
         let killer = inside.1.sandbox.killer();
-        let mut stop = || killer.kill_commands();
         let exit = inside
             .1
             .sandbox
-            .run(&Command::new("echo begun; sleep 60"), &mut |_, _| stop())
+            .run(&Command::new("echo begun; sleep 60"), &mut |_, _| killer.kill_commands())
             .expect("runs");
         assert_eq!((exit.killed, exit.code), (Some(Killed::Stop), None));
         assert_eq!(inside.1.out("echo on"), "on\n", "the sandbox lives on");
@@ -122,7 +132,10 @@ fn stopped_from_another_thread() {
         let exit = inside.1.sandbox.run(&Command::new("echo begun; sleep 60"), &mut |_, _| killer.kill_all());
         assert_eq!(exit.expect("runs").killed, Some(Killed::Stop));
         let after = inside.1.sandbox.run(&Command::new("true"), &mut |_, _| {});
-        assert!(matches!(after, Err(RunError::Closed) | Ok(enclos_sandbox::Exit { killed: Some(Killed::Stop), .. })));
+        assert!(matches!(
+            after,
+            Err(RunError::Closed) | Ok(enclos_sandbox::Exit { killed: Some(Killed::Stop), .. })
+        ));
     });
 }
 
@@ -136,10 +149,15 @@ fn several_at_the_same_time() {
                 let (inside, done) = (&inside.1, &done);
                 scope.spawn(move || {
                     for round in 0..3 {
-                        let text = format!("echo {number}-{round} > p{number}; cat p{number}; ls /proc | grep -c '^[0-9]'");
+                        let text = format!(
+                            "echo {number}-{round} > p{number}; cat p{number}; ls /proc | grep -c '^[0-9]'"
+                        );
                         let out = inside.out(&text);
                         assert!(out.starts_with(&format!("{number}-{round}\n")), "{out}");
-                        assert!(out.lines().nth(1).is_some_and(|n| n.parse::<u32>().is_ok_and(|n| n <= 5)), "{out}");
+                        assert!(
+                            out.lines().nth(1).is_some_and(|n| n.parse::<u32>().is_ok_and(|n| n <= 5)),
+                            "{out}"
+                        );
                         done.fetch_add(1, Ordering::Relaxed);
                     }
                 });
@@ -155,7 +173,8 @@ fn memory_ends_the_command_that_took_it() {
         let mut bench = Bench::new();
         bench.plan.limits = Limits { memory_bytes: 256 << 20, command_seconds: 60, ..Limits::default() };
         let inside = bench.open();
-        let ran = inside.run("x=$(head -c 100000000 /dev/zero | tr '\\0' a); y=$x$x$x$x$x$x$x$x; echo survived");
+        let ran =
+            inside.run("x=$(head -c 100000000 /dev/zero | tr '\\0' a); y=$x$x$x$x$x$x$x$x; echo survived");
         assert_eq!(ran.exit.killed, Some(Killed::Oom), "{ran:?}");
         assert_eq!(inside.out("echo on"), "on\n");
     });
@@ -207,10 +226,13 @@ fn both_streams_come_as_they_are() {
         let exit = inside
             .1
             .sandbox
-            .run(&Command::new(r"printf '\xff\xfe\x00abc'; printf '{\"exit\":0}'; exit 3"), &mut |stream, part| {
-                assert_eq!(stream, Stream::Stdout);
-                bytes.extend_from_slice(part);
-            })
+            .run(
+                &Command::new(r#"printf '\xff\xfe\x00abc'; printf '{"exit":0}'; exit 3"#),
+                &mut |stream, part| {
+                    assert_eq!(stream, Stream::Stdout);
+                    bytes.extend_from_slice(part);
+                },
+            )
             .expect("runs");
         assert_eq!(bytes, b"\xff\xfe\x00abc{\"exit\":0}");
         assert_eq!(exit.code, Some(3), "output is never a word to the gateway");

@@ -40,19 +40,31 @@ fn reads_lines_with_bounds() {
         std::fs::write(bench.repository().join("binary"), b"a\0b\xff").expect("written");
         let inside = bench.open();
         let reply = inside.file(&read("f1.txt", 1, 10, 1000)).expect("read");
-        assert_eq!(reply, FileReply::Read { text: "file 1\n".into(), first_line: 1, lines: 1, more: false, size: 7 });
-        let FileReply::Read { text, lines, more, .. } = inside.file(&read("many.txt", 4000, 2, 1000)).expect("read")
+        assert_eq!(
+            reply,
+            FileReply::Read { text: "file 1\n".into(), first_line: 1, lines: 1, more: false, size: 7 }
+        );
+        let FileReply::Read { text, lines, more, .. } =
+            inside.file(&read("many.txt", 4000, 2, 1000)).expect("read")
         else {
             panic!()
         };
         assert_eq!((text.as_str(), lines, more), ("line 4000\nline 4001\n", 2, true));
-        let FileReply::Read { lines, more, .. } = inside.file(&read("many.txt", 1, 9_999, 10 << 20)).expect("read") else {
+        let FileReply::Read { lines, more, .. } =
+            inside.file(&read("many.txt", 1, 9_999, 10 << 20)).expect("read")
+        else {
             panic!()
         };
         assert_eq!((lines, more), (2000, true), "never more than the bound");
-        let FileReply::Read { text, more, .. } = inside.file(&read("wide.txt", 1, 5, 7)).expect("read") else { panic!() };
+        let FileReply::Read { text, more, .. } = inside.file(&read("wide.txt", 1, 5, 7)).expect("read")
+        else {
+            panic!()
+        };
         assert_eq!((text.as_str(), more), ("ééé", true), "cut at a character");
-        assert!(matches!(inside.file(&read("empty.txt", 1, 5, 7)), Ok(FileReply::Read { lines: 0, more: false, .. })));
+        assert!(matches!(
+            inside.file(&read("empty.txt", 1, 5, 7)),
+            Ok(FileReply::Read { lines: 0, more: false, .. })
+        ));
         assert_eq!(refused(&inside, &read("binary", 1, 5, 100)), FaultKind::NotText);
         assert_eq!(refused(&inside, &read("f1.txt", 50, 5, 100)), FaultKind::BadArgument);
         assert_eq!(refused(&inside, &read("gone", 1, 5, 100)), FaultKind::NotFound);
@@ -77,16 +89,22 @@ fn no_path_and_no_link_leads_out() {
             std::os::unix::fs::symlink(target, bench.repository().join(link)).expect("linked");
         }
         let inside = bench.open();
-        for path in ["out", "up", "usr/lib/os-release", "proc", "/etc/passwd", "/proc/1/environ", "../etc/passwd"] {
+        for path in
+            ["out", "up", "usr/lib/os-release", "proc", "/etc/passwd", "/proc/1/environ", "../etc/passwd"]
+        {
             assert_eq!(refused(&inside, &read(path, 1, 5, 100)), FaultKind::LeadsOut, "{path}");
         }
-        assert!(matches!(inside.file(&read("fine", 1, 5, 100)), Ok(FileReply::Read { text, .. }) if text == "real\n"));
+        assert!(
+            matches!(inside.file(&read("fine", 1, 5, 100)), Ok(FileReply::Read { text, .. }) if text == "real\n")
+        );
         assert_eq!(refused(&inside, &write("usr/x", "x")), FaultKind::LeadsOut);
         assert_eq!(refused(&inside, &write("out", "x")), FaultKind::WrongKind, "never through a link");
         assert_eq!(refused(&inside, &write("fine", "x")), FaultKind::WrongKind);
         assert_eq!(refused(&inside, &edit("fine", "real", "x")), FaultKind::WrongKind);
         let stat = inside.file(&FileOp::Stat { path: "out".into() }).expect("told, not followed");
-        assert!(matches!(stat, FileReply::Stat(Entry { kind: Kind::Link, target: Some(target), .. }) if target == "/etc/passwd"));
+        assert!(
+            matches!(stat, FileReply::Stat(Entry { kind: Kind::Link, target: Some(target), .. }) if target == "/etc/passwd")
+        );
         inside.file(&FileOp::Delete { path: "usr".into(), recursive: true }).expect("the link goes");
         assert_eq!(inside.out("ls /usr/bin/env"), "/usr/bin/env\n");
         inside.file(&write("/tmp/x", "t")).expect("the private folder is open to tools");
@@ -104,7 +122,10 @@ fn writes_whole_files_and_keeps_modes() {
         assert_eq!(reply, FileReply::Written { bytes: 2, created: false });
         let reply = inside.file(&write("new/deep/file.txt", "hello")).expect("written");
         assert_eq!(reply, FileReply::Written { bytes: 5, created: true });
-        assert_eq!(inside.out("stat -c %a run.sh new/deep/file.txt; cat run.sh new/deep/file.txt"), "755\n644\nb\nhello");
+        assert_eq!(
+            inside.out("stat -c %a run.sh new/deep/file.txt; cat run.sh new/deep/file.txt"),
+            "755\n644\nb\nhello"
+        );
         assert_eq!(inside.out("find . -name '.enclos*'"), "");
         assert_eq!(refused(&inside, &write("new", "x")), FaultKind::WrongKind);
         assert_eq!(refused(&inside, &write(".", "x")), FaultKind::WrongKind);
@@ -146,12 +167,18 @@ fn lists_globs_and_greps() {
         bench.write("src/.hidden.rs", "needle\n");
         std::fs::write(bench.repository().join("src/bin"), b"needle\0").expect("written");
         let inside = bench.open();
-        let FileReply::List { entries, left_out } = inside.file(&FileOp::List { path: "src".into() }).expect("listed") else {
+        let FileReply::List { entries, left_out } =
+            inside.file(&FileOp::List { path: "src".into() }).expect("listed")
+        else {
             panic!()
         };
         let names: Vec<_> = entries.iter().map(|entry| (entry.name.as_str(), entry.kind)).collect();
-        let expected =
-            [(".hidden.rs", Kind::File), ("a.rs", Kind::File), ("bin", Kind::File), ("deep", Kind::Directory)];
+        let expected = [
+            (".hidden.rs", Kind::File),
+            ("a.rs", Kind::File),
+            ("bin", Kind::File),
+            ("deep", Kind::Directory),
+        ];
         assert_eq!((names.as_slice(), left_out), (expected.as_slice(), 0));
         let glob = |pattern: &str, path: &str| {
             let op = FileOp::Glob { pattern: pattern.into(), path: path.into() };
@@ -162,7 +189,9 @@ fn lists_globs_and_greps() {
         assert_eq!(glob("**/*.rs", "."), ["src/.hidden.rs", "src/a.rs", "src/deep/b.rs"]);
         assert_eq!(glob("*.rs", "src/deep"), ["src/deep/b.rs"]);
         assert_eq!(glob("*.log", "."), [""; 0]);
-        let FileReply::Grep { hits, more } = inside.file(&grep("needle", ".", None)).expect("found") else { panic!() };
+        let FileReply::Grep { hits, more } = inside.file(&grep("needle", ".", None)).expect("found") else {
+            panic!()
+        };
         let hit = |path: &str, line, text: &str| Hit { path: path.into(), line, text: text.into() };
         let expected = [
             hit("src/.hidden.rs", 1, "needle"),
@@ -170,9 +199,14 @@ fn lists_globs_and_greps() {
             hit("src/a.rs", 3, "// two needles: needle"),
         ];
         assert_eq!((hits.as_slice(), more), (expected.as_slice(), false));
-        let FileReply::Grep { hits, .. } = inside.file(&grep("^//", "src", Some("deep/*"))).expect("found") else { panic!() };
+        let FileReply::Grep { hits, .. } = inside.file(&grep("^//", "src", Some("deep/*"))).expect("found")
+        else {
+            panic!()
+        };
         assert_eq!(hits, []);
-        assert!(matches!(inside.file(&grep("two", "src/a.rs", None)), Ok(FileReply::Grep { hits, .. }) if hits.len() == 1));
+        assert!(
+            matches!(inside.file(&grep("two", "src/a.rs", None)), Ok(FileReply::Grep { hits, .. }) if hits.len() == 1)
+        );
         assert_eq!(refused(&inside, &grep("(", ".", None)), FaultKind::BadArgument);
         let start = std::time::Instant::now();
         inside.out("head -c 1000000 /dev/zero | tr '\\0' a > long");
@@ -204,7 +238,7 @@ fn traps_are_only_files_of_another_kind() {
         let bench = Bench::new();
         let inside = bench.open();
         inside.out("mkfifo pipe; mkdir -p deep; cd deep; for i in $(seq 60); do mkdir dddddddddd; cd dddddddddd; done; echo x > f");
-        inside.out("ln -s loop loop; truncate -s 20G huge; printf 'a\\xffb' > odd.txt; touch $'odd\\xffname'");
+        inside.out("ln -s loop loop; truncate -s 5G huge; printf 'a\\xffb' > odd.txt; touch $'odd\\xffname'");
         assert_eq!(refused(&inside, &read("pipe", 1, 5, 100)), FaultKind::WrongKind);
         assert_eq!(refused(&inside, &write("pipe", "x")), FaultKind::WrongKind);
         assert_eq!(refused(&inside, &read("loop", 1, 5, 100)), FaultKind::LeadsOut);
@@ -212,16 +246,26 @@ fn traps_are_only_files_of_another_kind() {
         assert_eq!(refused(&inside, &edit("huge", "a", "b")), FaultKind::TooLarge);
         assert!(matches!(
             inside.file(&FileOp::ReadBytes { path: "huge".into(), max: 10 }),
-            Ok(FileReply::Bytes { bytes, size }) if bytes.len() == 10 && size == 20 << 30
+            Ok(FileReply::Bytes { bytes, size }) if bytes.len() == 10 && size == 5 << 30
         ));
-        let FileReply::List { entries, .. } = inside.file(&FileOp::List { path: ".".into() }).expect("listed") else { panic!() };
+        let FileReply::List { entries, .. } =
+            inside.file(&FileOp::List { path: ".".into() }).expect("listed")
+        else {
+            panic!()
+        };
         assert!(entries.iter().any(|entry| entry.name == "odd\\xffname"));
         assert!(entries.iter().any(|entry| entry.name == "pipe" && entry.kind == Kind::Special));
         inside.file(&grep("x", ".", None)).expect("the pipe does not hold it up");
-        assert_eq!(refused(&inside, &FileOp::Delete { path: "deep".into(), recursive: false }), FaultKind::WrongKind);
+        assert_eq!(
+            refused(&inside, &FileOp::Delete { path: "deep".into(), recursive: false }),
+            FaultKind::WrongKind
+        );
         let deleted = inside.file(&FileOp::Delete { path: "deep".into(), recursive: true }).expect("deleted");
         assert_eq!(deleted, FileReply::Deleted { entries: 62 });
-        assert_eq!(inside.file(&FileOp::Delete { path: "f2.txt".into(), recursive: false }).expect("deleted"), FileReply::Deleted { entries: 1 });
+        assert_eq!(
+            inside.file(&FileOp::Delete { path: "f2.txt".into(), recursive: false }).expect("deleted"),
+            FileReply::Deleted { entries: 1 }
+        );
         assert_eq!(inside.run("ls deep f2.txt").out, "");
         assert!(bench.repository().join("f2.txt").exists());
     });
@@ -237,7 +281,9 @@ fn several_tools_at_once() {
                 let inside = &inside;
                 scope.spawn(move || {
                     let reply = inside.file(&read(&format!("f{number}.txt"), 1, 10, 1000)).expect("read");
-                    assert!(matches!(reply, FileReply::Read { text, .. } if text == format!("file {number}\n")));
+                    assert!(
+                        matches!(reply, FileReply::Read { text, .. } if text == format!("file {number}\n"))
+                    );
                 });
             }
         });

@@ -50,18 +50,30 @@ fn status_diff_log_and_commit_work_and_nothing_comes_back() {
             if has_git {
                 assert_eq!(inside.out("git status --porcelain"), " M f1.txt\n?? untracked.txt\n");
                 assert_eq!(inside.out("git log --format=%s; git rev-parse HEAD"), format!("one\n{before}"));
-                assert_eq!(inside.out("git branch --format='%(refname:short)'; git tag"), "loose\nmain\nother\nv1\n");
+                assert_eq!(
+                    inside.out("git branch --format='%(refname:short)'; git tag"),
+                    "loose\nmain\nother\nv1\n"
+                );
                 inside.out("git diff | grep -q '+uncommitted'; git commit -qam two; git gc -q; git fsck --no-progress; git checkout -q -b mine");
                 assert_eq!(inside.out("git log --format='%s %an'"), "two Enclos agent\none P\n");
                 inside.out("git update-ref -d refs/heads/other; git config core.hooksPath .git/hooks; echo bad > .git/HEAD");
             }
-            inside.run("rm -rf .git/refs; echo x > /run/git/0/x; chmod -R 777 /run/git/0; rm -rf /run/git/0/pack");
+            inside.run(
+                "rm -rf .git/refs; echo x > /run/git/0/x; chmod -R 777 /run/git/0; rm -rf /run/git/0/pack",
+            );
             inside.sandbox.close();
-            assert_eq!(host(bench.repository(), &["rev-parse", "HEAD", "other", "loose"]).expect("git"), before.repeat(3));
+            assert_eq!(
+                host(bench.repository(), &["rev-parse", "HEAD", "other", "loose"]).expect("git"),
+                before.repeat(3)
+            );
             host(bench.repository(), &["-c", "core.fsmonitor=false", "fsck", "--strict"]);
             assert!(!bench.plan.layer.join("upper/.git").exists() && git.join("refs").exists());
             let again = bench.open();
-            assert_eq!(again.run("cat .git/HEAD").out, "ref: refs/heads/main\n", "thrown away with the sandbox");
+            assert_eq!(
+                again.run("cat .git/HEAD").out,
+                "ref: refs/heads/main\n",
+                "thrown away with the sandbox"
+            );
         }
     });
 }
@@ -89,7 +101,10 @@ fn every_kind_of_repository() {
         borrower.plan.git = Some(root.join("borrower/.git"));
         let inside = borrower.open();
         if inside.run("git --version").exit.code == Some(0) {
-            assert_eq!(inside.run("git log --format=%s; git status --porcelain; git fsck --no-progress").out, "one\n");
+            assert_eq!(
+                inside.run("git log --format=%s; git status --porcelain; git fsck --no-progress").out,
+                "one\n"
+            );
             assert_eq!(inside.run("git log").err, "", "no word about folders that are not there");
         }
         assert_eq!(inside.out("cat /run/git/0/info/alternates"), "", "no path of the host");
@@ -138,7 +153,8 @@ fn forged_git_directories_show_nothing_of_the_host() {
         std::fs::write(worktree.join("commondir"), "../..\n").expect("written");
         std::fs::write(worktree.join("HEAD"), "ref: refs/heads/main\n").expect("written");
         std::fs::write(worktree.join("gitdir"), "/elsewhere/.git\n").expect("written");
-        std::fs::write(other.repository().join(".git"), format!("gitdir: {}\n", worktree.display())).expect("written");
+        std::fs::write(other.repository().join(".git"), format!("gitdir: {}\n", worktree.display()))
+            .expect("written");
         other.plan.git = Some(other.repository().join(".git"));
         assert_eq!(open(&other.plan).expect_err("refused").step, Step::Git);
     });

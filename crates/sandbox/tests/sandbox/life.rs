@@ -47,9 +47,9 @@ fn nothing_is_left_after_close() {
     everyone("life::nothing_is_left_after_close", || {
         let own = format!("enclos-{}-", std::process::id());
         let groups = || {
-            ["memory", "pids", "cpu"].iter().any(|controller| {
-                find(Path::new("/sys/fs/cgroup").join(controller).as_path(), &own, 4)
-            })
+            ["memory", "pids", "cpu"]
+                .iter()
+                .any(|controller| find(Path::new("/sys/fs/cgroup").join(controller).as_path(), &own, 4))
         };
         let bench = Bench::new();
         let inside = bench.open();
@@ -70,7 +70,8 @@ fn find(folder: &Path, name: &str, depth: u32) -> bool {
         && std::fs::read_dir(folder).is_ok_and(|entries| {
             entries.flatten().any(|entry| {
                 entry.file_name().to_string_lossy().starts_with(name)
-                    || (entry.file_type().is_ok_and(|kind| kind.is_dir()) && find(&entry.path(), name, depth - 1))
+                    || (entry.file_type().is_ok_and(|kind| kind.is_dir())
+                        && find(&entry.path(), name, depth - 1))
             })
         })
 }

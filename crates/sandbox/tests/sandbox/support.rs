@@ -19,7 +19,8 @@ pub(crate) fn everyone(name: &str, body: fn()) {
             .gid(PLAIN)
             .output()
             .expect("this program starts as a plain user");
-        let text = String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
+        let text =
+            String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
         assert!(output.status.success() && text.contains("1 passed"), "as a plain user:\n{text}");
     }
 }
@@ -55,7 +56,8 @@ impl Bench {
         let workspace = root.path().join("repository");
         std::fs::create_dir(&workspace).expect("a repository");
         for number in 0..9 {
-            std::fs::write(workspace.join(format!("f{number}.txt")), format!("file {number}\n")).expect("a file");
+            std::fs::write(workspace.join(format!("f{number}.txt")), format!("file {number}\n"))
+                .expect("a file");
         }
         let plan = Plan {
             workspace,

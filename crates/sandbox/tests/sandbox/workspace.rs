@@ -16,13 +16,17 @@ fn changes_stay_in_the_layer() {
     everyone("workspace::changes_stay_in_the_layer", || {
         let bench = Bench::new();
         bench.write("dir/kept.txt", "kept\n");
-        std::fs::set_permissions(bench.repository().join("f5.txt"), PermissionsExt::from_mode(0o400)).expect("closed");
+        std::fs::set_permissions(bench.repository().join("f5.txt"), PermissionsExt::from_mode(0o400))
+            .expect("closed");
         let inside = bench.open();
         inside.out(
             "echo more >> f1.txt; rm f2.txt; mv f3.txt g3.txt; echo new > n.txt; chmod +x f4.txt; \
              chmod u+w f5.txt; echo x >> f5.txt; rm -r dir; mkdir dir; echo other > dir/o.txt; ln -s f1.txt l; echo x >> f0.txt",
         );
-        assert_eq!(inside.out("cat f1.txt; ls dir; stat -c '%U %G' f1.txt n.txt ."), "file 1\nmore\no.txt\nagent agent\nagent agent\nagent agent\n");
+        assert_eq!(
+            inside.out("cat f1.txt; ls dir; stat -c '%U %G' f1.txt n.txt ."),
+            "file 1\nmore\no.txt\nagent agent\nagent agent\nagent agent\n"
+        );
         inside.sandbox.close();
         let read = |name: &str| std::fs::read_to_string(bench.repository().join(name));
         for number in 0..9 {
@@ -33,7 +37,12 @@ fn changes_stay_in_the_layer() {
         let upper = bench.plan.layer.join("upper");
         assert_eq!(std::fs::read_to_string(upper.join("f1.txt")).expect("changed"), "file 1\nmore\n");
         assert!(upper.join("n.txt").exists() && !upper.join("f6.txt").exists());
-        assert!(std::fs::read_dir(&upper).expect("upper").flatten().all(|e| !e.file_name().to_string_lossy().starts_with(".enclos")));
+        assert!(
+            std::fs::read_dir(&upper)
+                .expect("upper")
+                .flatten()
+                .all(|e| !e.file_name().to_string_lossy().starts_with(".enclos"))
+        );
     });
 }
 
@@ -46,7 +55,10 @@ fn a_layer_is_used_again_by_one_at_a_time() {
         assert_eq!(failed(&bench).step, Step::Layer);
         first.sandbox.close();
         let second = bench.open();
-        assert_eq!(second.out("cat a; ls f1.txt 2>&1 | grep -c No; ls -A /tmp /dev/shm ~ | tr -d '\\n'"), "a\n1\n/dev/shm:/home/agent:/tmp:");
+        assert_eq!(
+            second.out("cat a; ls f1.txt 2>&1 | grep -c No; ls -A /tmp /dev/shm ~ | tr -d '\\n'"),
+            "a\n1\n/dev/shm:/home/agent:/tmp:"
+        );
         second.out("echo b >> a; echo 1 > f1.txt");
         second.sandbox.killer().kill_all();
         drop(second);
@@ -66,7 +78,8 @@ fn hidden_names_do_not_exist() {
         bench.write("config/prod/app.toml", "a");
         bench.write("build/out/x", "x");
         bench.write("sub/.git/config", "[remote]");
-        std::fs::set_permissions(bench.repository().join("config"), PermissionsExt::from_mode(0o750)).expect("mode");
+        std::fs::set_permissions(bench.repository().join("config"), PermissionsExt::from_mode(0o750))
+            .expect("mode");
         let names = [".env", "config/prod/.key", "build", "build/out/x", "sub/.git", "not/there"];
         bench.plan.hidden = names.iter().map(PathBuf::from).collect();
         let inside = bench.open();
@@ -74,8 +87,12 @@ fn hidden_names_do_not_exist() {
             inside.out("ls -A; ls -A config/prod sub; stat -c %a config"),
             "config\nf0.txt\nf1.txt\nf2.txt\nf3.txt\nf4.txt\nf5.txt\nf6.txt\nf7.txt\nf8.txt\nsub\nconfig/prod:\napp.toml\n\nsub:\n750\n"
         );
-        assert_eq!(inside.out("find / -xdev -name '.key' 2>/dev/null; cat .env 2>/dev/null || echo none"), "none\n");
-        inside.out("echo mine > .env; mkdir build; echo y > config/prod/.key; echo b >> config/prod/app.toml");
+        assert_eq!(
+            inside.out("find / -xdev -name '.key' 2>/dev/null; cat .env 2>/dev/null || echo none"),
+            "none\n"
+        );
+        inside
+            .out("echo mine > .env; mkdir build; echo y > config/prod/.key; echo b >> config/prod/app.toml");
         assert_eq!(inside.out("cat .env config/prod/.key; ls build"), "mine\ny\n");
         assert_eq!(std::fs::read_to_string(bench.repository().join(".env")).expect("there"), "SECRET=1");
         bench.plan.hidden = vec![PathBuf::from("../etc")];
@@ -118,7 +135,11 @@ fn mounts_are_read_only_or_thrown_away() {
         std::fs::write(host.join("private"), "p").expect("a file");
         std::fs::set_permissions(host.join("private"), PermissionsExt::from_mode(0o600)).expect("mode");
         bench.write("target/old.o", "o");
-        let mount = |inside: &str, host: &std::path::Path, access| Mount { host: host.to_owned(), inside: inside.into(), access };
+        let mount = |inside: &str, host: &std::path::Path, access| Mount {
+            host: host.to_owned(),
+            inside: inside.into(),
+            access,
+        };
         bench.plan.mounts = vec![
             mount("/opt/toolchains/t", &host, Access::ReadOnly),
             mount("/opt/toolchains/cache", &host, Access::ThrowAway),
@@ -131,10 +152,16 @@ fn mounts_are_read_only_or_thrown_away() {
         inside.out("echo x > /opt/toolchains/cache/x; rm /opt/toolchains/cache/private; echo n > target/new.o; rm target/old.o");
         inside.sandbox.close();
         assert!(host.join("private").exists() && !host.join("x").exists());
-        assert!(bench.repository().join("target/old.o").exists() && !bench.repository().join("target/new.o").exists());
+        assert!(
+            bench.repository().join("target/old.o").exists()
+                && !bench.repository().join("target/new.o").exists()
+        );
         assert!(!bench.plan.layer.join("upper/target/new.o").exists(), "no part of what the session changed");
         let inside = bench.open();
-        assert_eq!(inside.out("ls target /opt/toolchains/cache"), "/opt/toolchains/cache:\nbin\nprivate\n\ntarget:\nold.o\n");
+        assert_eq!(
+            inside.out("ls target /opt/toolchains/cache"),
+            "/opt/toolchains/cache:\nbin\nprivate\n\ntarget:\nold.o\n"
+        );
     });
 }
 
@@ -152,7 +179,9 @@ fn plans_that_cannot_be_meant_are_refused() {
         assert_eq!(step(|b| b.plan.environment = vec![("LD_PRELOAD".into(), "x".into())]), Step::Plan);
         assert_eq!(step(|b| b.plan.limits.processes = 1), Step::Plan);
         assert_eq!(step(|b| b.plan.layer = b.plan.workspace.join("f1.txt")), Step::Layer);
-        let mount = |inside: &str, host: PathBuf| vec![Mount { host, inside: inside.into(), access: Access::ReadOnly }];
+        let mount = |inside: &str, host: PathBuf| {
+            vec![Mount { host, inside: inside.into(), access: Access::ReadOnly }]
+        };
         let mut bench = Bench::new();
         bench.plan.mounts = mount("/etc", bench.root.path().to_owned());
         assert_eq!(failed(&bench).step, Step::Plan);
@@ -171,6 +200,13 @@ fn the_mount_table_names_nothing_of_the_host() {
         let table = inside.out("cat /proc/self/mountinfo /proc/self/mounts");
         let name = bench.root.path().file_name().expect("a name").to_string_lossy().into_owned();
         assert!(!table.contains(&name), "{table}");
-        assert_eq!(inside.out("ls -A / | tr '\\n' ' '").replace("nix ", "").replace("lib32 ", "").replace("libx32 ", ""), "bin dev etc home lib lib64 opt proc run sbin tmp usr var workspace ");
+        assert_eq!(
+            inside
+                .out("ls -A / | tr '\\n' ' '")
+                .replace("nix ", "")
+                .replace("lib32 ", "")
+                .replace("libx32 ", ""),
+            "bin dev etc home lib lib64 opt proc run sbin tmp usr var workspace "
+        );
     });
 }
