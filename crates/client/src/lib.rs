@@ -1,1 +1,92 @@
-//! client
+//! The person's side of Enclos: the command `enclos` over any gateway.
+//!
+//! It shows sessions and carries a person's answers; it decides nothing. Everything it needs of its process comes in
+//! by parameter ([`world::World`]), and the gateway by a closure, so the whole command runs in a test.
+
+pub mod cli;
+mod commands;
+pub mod error;
+pub mod escape;
+pub mod exit;
+mod headless;
+mod hi;
+pub mod layout;
+mod render;
+mod resolve;
+mod signals;
+pub mod style;
+mod terminal;
+mod text;
+pub mod world;
+
+use std::ffi::OsString;
+use std::path::Path;
+
+use clap::Parser as _;
+use enclos_protocol::api::Gateway;
+use enclos_protocol::error::{ApiError, Fault};
+
+use crate::cli::LowArgs;
+use crate::error::CommandError;
+use crate::exit::Exit;
+use crate::layout::{Gutter, exact};
+use crate::style::{Paint, Role};
+use crate::world::{Look, World};
+
+/// Runs one command and returns its exit code.
+///
+/// `make` opens the gateway: that of the environment, or one whose home is the given folder and nothing else.
+pub fn run<G, M>(args: impl IntoIterator<Item = OsString>, world: &mut World<'_>, make: M) -> u8
+where
+    G: Gateway,
+    M: Fn(Option<&Path>) -> Result<G, ApiError>,
+{
+    let low = match LowArgs::try_parse_from(args) {
+        Ok(low) => low,
+        Err(error) => return words_of_clap(&error, world).code(),
+    };
+    let look = hi::look(&low, world);
+    let done = runtime().and_then(|runtime| {
+        let done = runtime.block_on(commands::run(low.command, world, look, &make));
+        // A thread that still waits for a key must not hold the end back.
+        runtime.shutdown_background();
+        done
+    });
+    match done {
+        Ok(exit) => exit.code(),
+        Err(error) => {
+            world.err_rows(look, &error.rows(look.width));
+            error.exit.code()
+        }
+    }
+}
+
+/// Tells a mistake that was made before there is anything else, and gives the exit code of a wrong usage.
+pub fn refuse(message: &str) -> std::process::ExitCode {
+    let error = CommandError::usage(message);
+    for row in error.rows(usize::MAX) {
+        // There is nowhere else to tell it.
+        let _ =
+            std::io::Write::write_fmt(&mut std::io::stderr(), format_args!("{}\n", row.render(Paint::PLAIN)));
+    }
+    std::process::ExitCode::from(error.exit.code())
+}
+
+fn runtime() -> Result<tokio::runtime::Runtime, CommandError> {
+    let built = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    built.map_err(|error| CommandError::new(Fault::Internal, text::no_runtime(&error.to_string())))
+}
+
+/// Help goes to the standard output, a mistake to the standard error; what was typed is shown escaped.
+fn words_of_clap(error: &clap::Error, world: &mut World<'_>) -> Exit {
+    let look = Look { paint: Paint::PLAIN, err_paint: Paint::PLAIN, plain: true, width: usize::MAX };
+    let rows = exact(&Gutter::default(), Role::Plain, &error.render().to_string(), look.width);
+    if error.use_stderr() {
+        world.err_rows(look, &rows);
+        return Exit::Usage;
+    }
+    match world.rows(look, &rows) {
+        Ok(()) => Exit::Done,
+        Err(error) => error.exit,
+    }
+}

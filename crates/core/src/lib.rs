@@ -26,9 +26,17 @@
     )
 )]
 
+pub mod args;
+pub mod budget;
+pub mod call;
 pub mod command;
 pub mod decision;
 pub mod ids;
+pub mod model;
+mod near;
 pub mod policy;
 pub mod secret;
+pub mod sensitive;
+pub mod session;
+pub mod tool;
 pub mod verdict;

@@ -1,1 +1,27 @@
-//! gateway
+//! The gateway: judges, relays to models, runs sandboxes, keeps the journal.
+//!
+//! The session loop runs here, never in a client. [`Local`] is the gateway that a person runs for themselves: it
+//! implements the API of `enclos-protocol` in this process.
+
+mod changes;
+pub mod changeset;
+pub mod clock;
+mod config;
+mod control;
+mod effects;
+mod explain;
+mod identity;
+mod instructions;
+mod journal;
+mod local;
+mod machine;
+pub mod places;
+mod policies;
+mod redact;
+mod repo;
+mod session;
+mod sessions;
+mod tell;
+mod tool_result;
+
+pub use local::Local;

@@ -12,6 +12,7 @@ mod git;
 mod idmap;
 mod image;
 mod launch;
+pub mod layer;
 mod life;
 mod mask;
 mod open;

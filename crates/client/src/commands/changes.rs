@@ -1,0 +1,92 @@
+//! `diff`, `apply`, `discard`: the change set, and what a person does with it.
+
+use std::path::Path;
+
+use enclos_protocol::api::Gateway;
+use enclos_protocol::changeset::AppliedView;
+use enclos_protocol::error::ApiError;
+use serde_json::json;
+
+use crate::cli::{ApplyArgs, DiffArgs, OneArgs};
+use crate::commands::Context;
+use crate::error::CommandError;
+use crate::exit::Exit;
+use crate::layout::{Gutter, Row, exact};
+use crate::render::change;
+use crate::style::Role;
+use crate::text;
+
+/// Shows a change set.
+pub(crate) fn diff<G, M>(cx: &mut Context<'_, '_, M>, args: &DiffArgs) -> Result<Exit, CommandError>
+where
+    G: Gateway,
+    M: Fn(Option<&Path>) -> Result<G, ApiError>,
+{
+    let (gateway, session) = cx.of(&args.id)?;
+    let set = gateway.diff(&session)?;
+    let width = cx.look.width;
+    if args.json {
+        cx.world.json(&set)?;
+    } else if args.patch && !cx.world.tty.output {
+        cx.world.out.write_all(set.patch.as_bytes())?;
+        cx.world.out.flush()?;
+    } else if args.patch {
+        // To be read, not applied: a terminal is never given the repository's own bytes.
+        cx.world.rows(cx.look, &exact(&Gutter::default(), Role::Plain, &set.patch, width))?;
+    } else if args.stat {
+        let mut rows: Vec<Row> = set.files.iter().flat_map(|view| change::file(view, width)).collect();
+        rows.extend(change::remarks(&set, width));
+        cx.world.rows(cx.look, &rows)?;
+    } else {
+        cx.world.rows(cx.look, &change::whole(&set, width))?;
+    }
+    Ok(Exit::Done)
+}
+
+/// Applies a change set.
+pub(crate) fn apply<G, M>(cx: &mut Context<'_, '_, M>, args: ApplyArgs) -> Result<Exit, CommandError>
+where
+    G: Gateway,
+    M: Fn(Option<&Path>) -> Result<G, ApiError>,
+{
+    let (gateway, session) = cx.of(&args.id)?;
+    let applied = gateway.apply(&session, args.files)?;
+    if args.json.json {
+        cx.world.json(&applied)?;
+    } else {
+        cx.world.rows(cx.look, &applied_rows(&applied, cx.look.width))?;
+    }
+    Ok(Exit::Done)
+}
+
+/// What an acceptance applied, as rows.
+pub(crate) fn applied_rows(applied: &AppliedView, width: usize) -> Vec<Row> {
+    let mut rows = Vec::new();
+    for (role, sign, files) in [
+        (Role::Good, "✓", &applied.files),
+        (Role::Warn, "⑂", &applied.merged),
+        (Role::Dim, "-", &applied.left),
+    ] {
+        let gutter = Gutter { first: Row::of(role, sign).to(2), rest: Row::new().to(2) };
+        rows.extend(files.iter().flat_map(|file| exact(&gutter, Role::Plain, file, width)));
+    }
+    let sum = text::applied(applied.files.len(), applied.merged.len(), applied.left.len());
+    rows.push(Row::of(Role::Bold, &sum));
+    rows
+}
+
+/// Throws a change set away.
+pub(crate) fn discard<G, M>(cx: &mut Context<'_, '_, M>, args: &OneArgs) -> Result<Exit, CommandError>
+where
+    G: Gateway,
+    M: Fn(Option<&Path>) -> Result<G, ApiError>,
+{
+    let (gateway, session) = cx.of(&args.id)?;
+    gateway.discard(&session)?;
+    if args.json.json {
+        cx.world.json(&json!({ "session": session, "discarded": true }))?;
+    } else {
+        cx.world.rows(cx.look, &[Row::of(Role::Good, &text::discarded(session.as_str()))])?;
+    }
+    Ok(Exit::Done)
+}

@@ -1,0 +1,164 @@
+//! `policy check`, `policy explain`, `policy explain-command`: what the policy says, and why.
+
+use std::path::Path;
+
+use enclos_core::command::Reading;
+use enclos_protocol::api::{CommandQuestion, ExplainRequest, Gateway};
+use enclos_protocol::error::ApiError;
+use enclos_protocol::report::{Explanation, PolicyReport};
+
+use crate::cli::{CheckArgs, ExplainArgs, ExplainCommandArgs};
+use crate::commands::{Context, batch};
+use crate::error::CommandError;
+use crate::exit::Exit;
+use crate::hi;
+use crate::layout::{Gutter, Row, exact};
+use crate::render::card::{piece, verdict_role};
+use crate::render::table::pairs;
+use crate::style::Role;
+use crate::text;
+
+/// Reads policy files.
+pub(crate) fn check<G, M>(cx: &mut Context<'_, '_, M>, args: &CheckArgs) -> Result<Exit, CommandError>
+where
+    G: Gateway,
+    M: Fn(Option<&Path>) -> Result<G, ApiError>,
+{
+    let report = cx.gateway()?.policy_check(&args.files)?;
+    if args.json.json {
+        cx.world.json(&report)?;
+    } else {
+        cx.world.rows(cx.look, &check_rows(&report, cx.look.width))?;
+    }
+    Ok(Exit::Done)
+}
+
+fn check_rows(report: &PolicyReport, width: usize) -> Vec<Row> {
+    let mut rows = Vec::new();
+    for source in &report.sources {
+        let gutter = Gutter { first: Row::of(Role::Good, "✓ "), rest: Row::new().to(2) };
+        rows.extend(exact(&gutter, Role::Plain, source, width));
+    }
+    rows.push(Row::new().to(2).and(Role::Plain, &text::policy_counts(report.rules, report.examples)));
+    rows.push(Row::new().to(2).and(Role::Dim, &report.digest));
+    for note in &report.notes {
+        let gutter = Gutter { first: Row::of(Role::Dim, "· "), rest: Row::new().to(2) };
+        rows.extend(exact(&gutter, Role::Plain, note, width));
+    }
+    rows
+}
+
+/// Says why a call gets its verdict.
+pub(crate) fn explain<G, M>(cx: &mut Context<'_, '_, M>, args: ExplainArgs) -> Result<Exit, CommandError>
+where
+    G: Gateway,
+    M: Fn(Option<&Path>) -> Result<G, ApiError>,
+{
+    let request = ExplainRequest {
+        tool: args.tool,
+        args: args.args,
+        role: args.role,
+        surface: args.surface,
+        preset: args.preset,
+        policy: args.policy,
+        repo: args.repo.as_deref().map(hi::absolute).transpose()?,
+    };
+    let explanation = cx.gateway()?.policy_explain(&request)?;
+    if args.json.json {
+        cx.world.json(&explanation)?;
+    } else {
+        cx.world.rows(cx.look, &explain_rows(&explanation, cx.look.width))?;
+    }
+    Ok(Exit::Done)
+}
+
+fn explain_rows(told: &Explanation, width: usize) -> Vec<Row> {
+    let mut rows = vec![Row::of(verdict_role(told.verdict), told.verdict.as_str())];
+    rows.extend(pairs(
+        &[
+            (text::EXPLAIN_RULE, text::rule_of_scope(&told.rule, &told.scope)),
+            (text::EXPLAIN_WHY, told.reason.clone()),
+            (text::EXPLAIN_POLICY, told.policy_digest.clone()),
+        ],
+        width,
+    ));
+    if !told.pieces.is_empty() {
+        rows.push(Row::new());
+        rows.extend(told.pieces.iter().flat_map(|one| piece(&Row::new().to(2), one, width)));
+    }
+    if !told.considered.is_empty() {
+        rows.extend([Row::new(), Row::of(Role::Bold, text::EXPLAIN_CONSIDERED)]);
+    }
+    for (index, rule) in told.considered.iter().enumerate() {
+        let sign = if index == 0 { "▸ " } else { "  " };
+        let first = Row::of(Role::Bold, sign).and(verdict_role(rule.verdict), rule.verdict.as_str()).to(12);
+        let name = text::rule_of_scope(&rule.rule, &rule.scope);
+        rows.extend(exact(&Gutter { first, rest: Row::new().to(12) }, Role::Plain, &name, width));
+        rows.extend(exact(&Gutter::spaces(12), Role::Dim, &rule.why, width));
+    }
+    rows
+}
+
+/// Reads a command, or a batch of them.
+pub(crate) fn explain_command<G, M>(
+    cx: &mut Context<'_, '_, M>,
+    args: ExplainCommandArgs,
+) -> Result<Exit, CommandError>
+where
+    G: Gateway,
+    M: Fn(Option<&Path>) -> Result<G, ApiError>,
+{
+    let gateway = cx.gateway()?;
+    let question = CommandQuestion { base: args.base, preset: args.preset, policy: args.policy };
+    if args.batch {
+        return batch::run(cx.world, &gateway, &question);
+    }
+    let command = args.text.join(" ");
+    let reading = gateway.explain_command(&question, &command)?;
+    if args.json.json {
+        cx.world.json(&reading)?;
+    } else {
+        cx.world.rows(cx.look, &reading_rows(&reading, cx.look.width))?;
+    }
+    Ok(Exit::Done)
+}
+
+fn reading_rows(reading: &Reading, width: usize) -> Vec<Row> {
+    let mut rows = vec![Row::of(verdict_role(reading.verdict), reading.verdict.as_str())];
+    rows.extend(reading.pieces.iter().flat_map(|one| piece(&Row::new().to(2), one, width)));
+    rows
+}
+
+#[cfg(test)]
+mod tests {
+    use enclos_core::verdict::Verdict;
+    use enclos_protocol::report::{Considered, Explanation};
+
+    use super::explain_rows;
+    use crate::style::Paint;
+
+    #[test]
+    fn the_winner_comes_first_and_the_losers_say_why() {
+        let considered = |rule: &str, scope: &str, verdict, why: &str| Considered {
+            rule: rule.to_owned(),
+            scope: scope.to_owned(),
+            verdict,
+            why: why.to_owned(),
+        };
+        let told = Explanation {
+            verdict: Verdict::Ask,
+            rule: "default.write".to_owned(),
+            scope: "default matrix".to_owned(),
+            reason: "a write asks".to_owned(),
+            considered: vec![
+                considered("default.write", "default matrix", Verdict::Ask, "the highest scope that speaks"),
+                considered("free", "project (.enclos.toml)", Verdict::Allow, "looser than the scope above"),
+            ],
+            pieces: Vec::new(),
+            policy_digest: "sha256:ab".to_owned(),
+        };
+        let shown: String =
+            explain_rows(&told, 70).iter().map(|row| row.render(Paint::PLAIN) + "\n").collect();
+        insta::assert_snapshot!(shown);
+    }
+}

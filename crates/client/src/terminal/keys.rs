@@ -1,0 +1,177 @@
+//! Keys as they are typed: a thread that reads them, and what each of them is.
+//!
+//! A key says when it was read and whether it came in a burst, as pasted text does; whoever asks a question takes
+//! neither an early key nor one of a burst for an answer.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use crossterm::event::{Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers, poll, read};
+use tokio::sync::mpsc::UnboundedSender;
+
+use crate::terminal::prompt::Said;
+
+/// How long the thread sleeps before it looks whether it should end.
+const LOOK: Duration = Duration::from_millis(25);
+
+/// What was typed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Key {
+    /// A character.
+    Char(char),
+    /// One row up.
+    Up,
+    /// One row down.
+    Down,
+    /// One page up.
+    PageUp,
+    /// One page down.
+    PageDown,
+    /// To the beginning.
+    Home,
+    /// To the end.
+    End,
+    /// Escape.
+    Escape,
+    /// Ctrl-C.
+    Interrupt,
+    /// Ctrl-\.
+    Quit,
+    /// Ctrl-D.
+    EndOfInput,
+    /// Text that was pasted.
+    Paste,
+    /// Anything else, Enter included: it never answers anything.
+    Other,
+}
+
+/// A key with its circumstances.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Press {
+    /// The key.
+    pub(crate) key: Key,
+    /// When it was read.
+    pub(crate) at: Instant,
+    /// Whether it came together with others.
+    pub(crate) burst: bool,
+}
+
+/// What comes from the terminal.
+#[derive(Debug)]
+pub(crate) enum Input {
+    /// A key.
+    Press(Press),
+    /// Another size: columns and rows.
+    Resize(u16, u16),
+    /// What the line editor gives.
+    Said(Said),
+    /// The terminal cannot be read any more.
+    Lost,
+}
+
+/// The thread that reads keys.
+#[derive(Debug)]
+pub(crate) struct Keys {
+    stop: Arc<AtomicBool>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Keys {
+    /// Begins to read.
+    pub(crate) fn start(to: UnboundedSender<Input>) -> Self {
+        let stop = Arc::new(AtomicBool::new(false));
+        let told = Arc::clone(&stop);
+        let thread = std::thread::spawn(move || {
+            let mut burst = false;
+            while !told.load(Ordering::Relaxed) {
+                match next(&mut burst) {
+                    Ok(Some(input)) => {
+                        if to.send(input).is_err() {
+                            return;
+                        }
+                    }
+                    Ok(None) => {}
+                    Err(_) => {
+                        // Whoever listens ends the run; when nobody listens there is nothing to end.
+                        let _ = to.send(Input::Lost);
+                        return;
+                    }
+                }
+            }
+        });
+        Self { stop, thread: Some(thread) }
+    }
+}
+
+impl Drop for Keys {
+    /// Ends the thread, so that somebody else may read the terminal.
+    fn drop(&mut self) {
+        self.stop.store(true, Ordering::Relaxed);
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+/// The next input, when there is one in time.
+fn next(burst: &mut bool) -> std::io::Result<Option<Input>> {
+    if !poll(LOOK)? {
+        *burst = false;
+        return Ok(None);
+    }
+    let event = read()?;
+    let at = Instant::now();
+    let more = poll(Duration::ZERO)?;
+    let of_burst = std::mem::replace(burst, more) || more;
+    Ok(match event {
+        Event::Resize(width, height) => Some(Input::Resize(width, height)),
+        Event::Paste(_) => Some(Input::Press(Press { key: Key::Paste, at, burst: true })),
+        Event::Key(event) if event.kind != KeyEventKind::Release => {
+            Some(Input::Press(Press { key: key(event), at, burst: of_burst }))
+        }
+        _ => None,
+    })
+}
+
+/// What a key of the terminal is. Ctrl-\ arrives as Ctrl-4 from most terminals: both are the same byte.
+fn key(event: KeyEvent) -> Key {
+    let control = event.modifiers.contains(KeyModifiers::CONTROL);
+    let other = event.modifiers.intersects(KeyModifiers::ALT | KeyModifiers::SUPER | KeyModifiers::META);
+    match event.code {
+        KeyCode::Char('c' | 'C') if control => Key::Interrupt,
+        KeyCode::Char('\\' | '4') if control => Key::Quit,
+        KeyCode::Char('d' | 'D') if control => Key::EndOfInput,
+        KeyCode::Char(_) if control || other => Key::Other,
+        KeyCode::Char(c) => Key::Char(c),
+        KeyCode::Up => Key::Up,
+        KeyCode::Down => Key::Down,
+        KeyCode::PageUp => Key::PageUp,
+        KeyCode::PageDown => Key::PageDown,
+        KeyCode::Home => Key::Home,
+        KeyCode::End => Key::End,
+        KeyCode::Esc => Key::Escape,
+        _ => Key::Other,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+
+    use super::{Key, key};
+
+    #[test]
+    fn keys_are_what_they_say() {
+        let of = |code, modifiers| key(KeyEvent::new(code, modifiers));
+        assert_eq!(of(KeyCode::Char('a'), KeyModifiers::NONE), Key::Char('a'));
+        assert_eq!(of(KeyCode::Char('R'), KeyModifiers::SHIFT), Key::Char('R'));
+        assert_eq!(of(KeyCode::Char('c'), KeyModifiers::CONTROL), Key::Interrupt);
+        assert_eq!(of(KeyCode::Char('4'), KeyModifiers::CONTROL), Key::Quit);
+        assert_eq!(of(KeyCode::Char('\\'), KeyModifiers::CONTROL), Key::Quit);
+        assert_eq!(of(KeyCode::Char('a'), KeyModifiers::ALT), Key::Other);
+        assert_eq!(of(KeyCode::Char('a'), KeyModifiers::CONTROL), Key::Other);
+        assert_eq!(of(KeyCode::Enter, KeyModifiers::NONE), Key::Other);
+    }
+}

@@ -1,0 +1,255 @@
+//! The words of `--help`, one constant each: examples first, then what a command does, then its options.
+
+/// The order of a help page.
+pub(crate) const TEMPLATE: &str =
+    "{about-with-newline}\n{before-help}{usage-heading} {usage}\n\n{all-args}{after-help}";
+
+/// `enclos`.
+pub(crate) const ABOUT: &str = "Runs AI-agent sessions under rules that no model can soften.";
+/// Examples of `enclos`.
+pub(crate) const EXAMPLES: &str = "\
+Examples:
+  enclos demo                                       see a whole session, nothing to set up
+  enclos run \"fix the failing test\"                 one session on this repository
+  enclos run --headless --output stream-json \"…\"    the same from a script
+  enclos apply last                                 take what the last session made
+  enclos journal verify                             check that the journal was not altered
+  enclos doctor                                     check this machine
+";
+/// Exit codes.
+pub(crate) const CODES: &str = "\
+Exit codes:
+  0 done · 1 failed · 2 usage or configuration · 3 budget spent · 4 something was refused by policy or a person ·
+  5 approval needed or expired · 6 gateway or model unreachable · 129, 130, 141, 143 ended by a signal";
+
+/// `--plain`.
+pub(crate) const PLAIN: &str = "Plain lines: no live region, no cursor movement";
+/// `--color`.
+pub(crate) const COLOR: &str = "When to use colours [`NO_COLOR` is honoured]";
+/// `--json`.
+pub(crate) const JSON: &str = "Print JSON";
+/// ID.
+pub(crate) const ID: &str = "A session: its name, the unique beginning of it, or `last`";
+
+/// `demo`.
+pub(crate) const DEMO: &str =
+    "Shows a whole session on a small repository, with the real policy, sandbox and journal";
+/// Examples of `demo`.
+pub(crate) const DEMO_EXAMPLES: &str = "\
+Examples:
+  enclos demo          you answer the cards
+  enclos demo --yes    the demonstration answers them itself
+";
+/// `demo --yes`.
+pub(crate) const DEMO_YES: &str = "Answer the cards itself; the journal says that it was no person";
+/// `demo --keep`.
+pub(crate) const DEMO_KEEP: &str = "Keep the folder with the repository and the journal";
+
+/// `run`.
+pub(crate) const RUN: &str = "Runs one session: a task, a sandbox, a change set";
+/// Examples of `run`.
+pub(crate) const RUN_EXAMPLES: &str = "\
+Examples:
+  enclos run \"fix the failing test\"
+  enclos run --preset balanced --model openai:http://127.0.0.1:8080/v1#qwen \"add a changelog\"
+  enclos run --headless --output json --patch fix.patch \"fix the failing test\"
+  enclos run --model script:turns.json \"replay these turns\"
+";
+/// TASK.
+pub(crate) const TASK: &str = "What is to be done; `-` reads it from the standard input of a headless run";
+/// `--repo`.
+pub(crate) const REPO: &str = "The repository";
+/// `--model`.
+pub(crate) const MODEL: &str =
+    "The model: `openai:URL#MODEL`, `script:FILE`, or a name from the configuration";
+/// `--preset`.
+pub(crate) const PRESET: &str = "The policy to start from: `strict`, `balanced` or `open`";
+/// `--policy`.
+pub(crate) const POLICY_FILE: &str = "A policy file; may be given several times";
+/// `--headless`.
+pub(crate) const HEADLESS: &str =
+    "Without a person: nothing is asked, the change set waits for `enclos apply`";
+/// `--output`.
+pub(crate) const OUTPUT: &str = "What a headless run prints [default: text]";
+/// `--on-ask`.
+pub(crate) const ON_ASK: &str = "What becomes of a question that needs a person [default: park]";
+/// `--patch`.
+pub(crate) const PATCH_FILE: &str = "Also write the patch to a file; what is flagged is left out";
+
+/// `chat`.
+pub(crate) const CHAT: &str = "Opens a conversation: each message is a turn, until you leave";
+/// Examples of `chat`.
+pub(crate) const CHAT_EXAMPLES: &str = "\
+Examples:
+  enclos chat
+  enclos chat --repo ../site \"what does this project do?\"
+";
+/// MESSAGE of `chat`.
+pub(crate) const CHAT_MESSAGE: &str = "The first message";
+
+/// `resume`.
+pub(crate) const RESUME: &str = "Takes up a session that was left, interrupted or killed";
+/// Examples of `resume`.
+pub(crate) const RESUME_EXAMPLES: &str = "\
+Examples:
+  enclos resume last
+  enclos resume sess_01k \"and now the second test\"
+  enclos resume last --headless --extend
+";
+/// `--extend`.
+pub(crate) const EXTEND: &str = "Grant the next extension of a spent budget";
+/// `resume --chat`.
+pub(crate) const RESUME_CHAT: &str = "Go on as a conversation";
+/// MESSAGE of `resume`.
+pub(crate) const RESUME_MESSAGE: &str = "A message to go on with";
+
+/// `sessions`.
+pub(crate) const SESSIONS: &str = "Lists sessions, the newest first";
+/// Examples of `sessions`.
+pub(crate) const SESSIONS_EXAMPLES: &str = "Examples:\n  enclos sessions\n  enclos sessions --json\n";
+/// `show`.
+pub(crate) const SHOW: &str = "Shows one session: state, budget, what happened";
+/// Examples of `show`.
+pub(crate) const SHOW_EXAMPLES: &str = "Examples:\n  enclos show last\n";
+/// `stop`.
+pub(crate) const STOP: &str =
+    "Stops a session: its sandbox is destroyed, what was not accepted is thrown away";
+/// Examples of `stop`.
+pub(crate) const STOP_EXAMPLES: &str = "Examples:\n  enclos stop last\n";
+
+/// `diff`.
+pub(crate) const DIFF: &str = "Shows what a session made";
+/// Examples of `diff`.
+pub(crate) const DIFF_EXAMPLES: &str = "\
+Examples:
+  enclos diff last
+  enclos diff last --patch | git apply --check
+";
+/// `diff --patch`.
+pub(crate) const DIFF_PATCH: &str = "Print the patch alone, as `git apply` takes it";
+/// `diff --stat`.
+pub(crate) const DIFF_STAT: &str = "Print the files and counts alone";
+/// `apply`.
+pub(crate) const APPLY: &str = "Applies what a session made to your working tree";
+/// Examples of `apply`.
+pub(crate) const APPLY_EXAMPLES: &str = "\
+Examples:
+  enclos apply last                            all files that are not flagged
+  enclos apply last --files src/lib.rs ci.yml  these files, flagged or not
+";
+/// `apply --files`.
+pub(crate) const APPLY_FILES: &str = "These files only; a flagged file is applied only when it is named here";
+/// `discard`.
+pub(crate) const DISCARD: &str = "Throws away what a session made";
+/// Examples of `discard`.
+pub(crate) const DISCARD_EXAMPLES: &str = "Examples:\n  enclos discard last\n";
+
+/// `policy`.
+pub(crate) const POLICY: &str = "Questions to the policy";
+/// `policy check`.
+pub(crate) const CHECK: &str = "Reads policy files and checks their examples";
+/// Examples of `policy check`.
+pub(crate) const CHECK_EXAMPLES: &str = "Examples:\n  enclos policy check policy.toml .enclos.toml\n";
+/// FILE of `policy check`.
+pub(crate) const CHECK_FILES: &str = "The files, highest scope first";
+/// `policy explain`.
+pub(crate) const EXPLAIN: &str = "Says what a call would get, by which rule, and why";
+/// Examples of `policy explain`.
+pub(crate) const EXPLAIN_EXAMPLES: &str = "\
+Examples:
+  enclos policy explain --tool write
+  enclos policy explain --tool edit --args '{\"path\":\"ci.yml\"}' --preset balanced
+";
+/// `--tool`.
+pub(crate) const TOOL: &str = "The tool";
+/// `--args`.
+pub(crate) const ARGS: &str = "Its arguments, one JSON object";
+/// `--role`.
+pub(crate) const ROLE: &str = "The person's role [default: developer]";
+/// `--surface`.
+pub(crate) const SURFACE: &str = "How the session is driven [default: terminal]";
+/// `explain --repo`.
+pub(crate) const EXPLAIN_REPO: &str = "The repository whose `.enclos.toml` counts";
+/// `policy explain-command`.
+pub(crate) const EXPLAIN_COMMAND: &str =
+    "Reads a command as the policy does: its pieces, their verdicts, and why";
+/// Examples of `policy explain-command`.
+pub(crate) const EXPLAIN_COMMAND_EXAMPLES: &str = "\
+Examples:
+  enclos policy explain-command -- 'git log | head'
+  enclos policy explain-command --preset balanced -- 'cargo test && sudo rm -rf /'
+  echo '{\"id\":1,\"command\":\"ls\"}' | enclos policy explain-command --batch
+";
+/// `--base`.
+pub(crate) const BASE: &str = "The verdict of `bash` without any rule: `allow`, `ask` or `disabled`";
+/// `--batch`.
+pub(crate) const BATCH: &str = "Read JSON lines `{\"id\",\"base\",\"command\"}` and answer each with a line";
+/// TEXT.
+pub(crate) const COMMAND_TEXT: &str =
+    "The command, best as one quoted text; several words are joined by spaces";
+
+/// `sandbox`.
+pub(crate) const SANDBOX: &str = "One sandbox, without a session";
+/// `sandbox run`.
+pub(crate) const SANDBOX_RUN: &str = "Runs a command in a sandbox over a repository, which stays untouched";
+/// Examples of `sandbox run`.
+pub(crate) const SANDBOX_EXAMPLES: &str = "\
+Examples:
+  enclos sandbox run -- 'cargo test'
+  enclos sandbox run --json --repeat 10 -- true
+";
+/// Exit codes of `sandbox run`.
+pub(crate) const SANDBOX_CODES: &str = "\
+Exit codes:
+  that of the command · 124 time limit · 125 the sandbox itself failed · 128 + n ended by signal n";
+/// `--repeat`.
+pub(crate) const REPEAT: &str = "Run it so often, in the same sandbox";
+/// `sandbox run --preset`.
+pub(crate) const SANDBOX_PRESET: &str = "The preset whose toolchains and limits count";
+
+/// `journal`.
+pub(crate) const JOURNAL: &str = "The journal: export and verification";
+/// `journal export`.
+pub(crate) const EXPORT: &str = "Writes the journal as JSON lines";
+/// Examples of `journal export`.
+pub(crate) const EXPORT_EXAMPLES: &str = "\
+Examples:
+  enclos journal export -o journal.jsonl
+  enclos journal export --session last
+";
+/// `--session`.
+pub(crate) const EXPORT_SESSION: &str = "One session alone: its name, the unique beginning of it, or `last`";
+/// `-o`.
+pub(crate) const EXPORT_FILE: &str = "The file; the standard output when absent";
+/// `journal verify`.
+pub(crate) const VERIFY: &str = "Verifies an export, or the journal of this machine";
+/// Examples of `journal verify`.
+pub(crate) const VERIFY_EXAMPLES: &str = "\
+Examples:
+  enclos journal verify
+  enclos journal verify journal.jsonl
+";
+/// Exit codes of `journal verify`.
+pub(crate) const VERIFY_CODES: &str = "\
+Exit codes:
+  0 ok · 1 altered · 2 truncated or missing · 3 fork · 4 only the tail is unsealed · 5 bad input";
+/// FILE of `journal verify`.
+pub(crate) const VERIFY_FILE: &str = "An export; the journal of this machine when absent";
+
+/// `doctor`.
+pub(crate) const DOCTOR: &str = "Checks this machine and says how to mend what fails";
+/// Examples of `doctor`.
+pub(crate) const DOCTOR_EXAMPLES: &str = "Examples:\n  enclos doctor\n";
+/// `completions`.
+pub(crate) const COMPLETIONS: &str = "Prints completions for a shell";
+/// Examples of `completions`.
+pub(crate) const COMPLETIONS_EXAMPLES: &str = "\
+Examples:
+  enclos completions bash > ~/.local/share/bash-completion/completions/enclos
+";
+/// SHELL.
+pub(crate) const SHELL: &str = "The shell";
+/// `reference`.
+pub(crate) const REFERENCE: &str = "Prints a page of the reference";
+/// PAGE.
+pub(crate) const PAGE: &str = "The page";

@@ -1,0 +1,250 @@
+//! Sentences about a session: its states, its budget, its calls, its card, its change set.
+
+use enclos_core::decision::DecidedBy;
+use enclos_core::verdict::Verdict;
+use enclos_protocol::event::{
+    Amounts, ApprovalState, BudgetView, Opened, Outcome, ResultFacts, SessionState,
+};
+
+use super::count;
+
+/// Above the change set.
+pub(crate) const CHANGES: &str = "Changes";
+/// An empty change set.
+pub(crate) const NO_CHANGES: &str = "nothing was changed";
+/// A file that is not text.
+pub(crate) const BINARY: &str = "binary";
+/// Before the reason of a flag.
+pub(crate) const FLAG: &str = "⚑";
+/// A last line without an end.
+pub(crate) const NO_NEWLINE: &str = "\\ no newline at the end of the file";
+/// Facts of a card.
+pub(crate) const CARD_DIRECTORY: &str = "in";
+/// Files of a card.
+pub(crate) const CARD_FILES: &str = "files";
+/// Flagged files of a card.
+pub(crate) const CARD_FLAGGED: &str = "⚑ flagged";
+/// The rule of a card.
+pub(crate) const CARD_RULE: &str = "asked by";
+/// The reason of a card.
+pub(crate) const CARD_REASON: &str = "because";
+/// The budget of a card.
+pub(crate) const CARD_BUDGET: &str = "left";
+/// The expiry of a card.
+pub(crate) const CARD_EXPIRES: &str = "expires";
+
+/// Head of a card.
+pub(crate) fn card_title(tool: &str) -> String {
+    format!("Approval needed · {tool}")
+}
+
+/// A card that was shown in the pager.
+pub(crate) fn card_receipt(tool: &str, title: &str, rows: usize, digest: &str) -> String {
+    format!("{tool} · {title} · a card of {rows} rows was shown page by page · {digest}")
+}
+
+/// A rule and where it stands.
+pub(crate) fn rule_of_scope(rule: &str, scope: &str) -> String {
+    if scope.is_empty() { rule.to_owned() } else { format!("{rule} · {scope}") }
+}
+
+/// A state in words.
+pub(crate) fn state(state: SessionState) -> &'static str {
+    match state {
+        SessionState::Opening => "opening",
+        SessionState::Running => "running",
+        SessionState::WaitingApproval => "waiting for approval",
+        SessionState::WaitingExtension => "waiting for an extension",
+        SessionState::WaitingInput => "waiting for a message",
+        SessionState::Reviewing => "waiting for review",
+        SessionState::Closed => "closed",
+    }
+}
+
+/// An end in words.
+pub(crate) fn outcome(outcome: Outcome) -> &'static str {
+    match outcome {
+        Outcome::Accepted => "accepted",
+        Outcome::Rejected => "rejected",
+        Outcome::NothingToDo => "nothing to do",
+        Outcome::Stopped => "stopped",
+        Outcome::Revoked => "revoked",
+        Outcome::Budget => "budget spent",
+        Outcome::Failed => "failed",
+    }
+}
+
+/// The end of a session.
+pub(crate) fn closed(how: Outcome, reason: &str) -> String {
+    if reason.is_empty() {
+        format!("closed: {}", outcome(how))
+    } else {
+        format!("closed: {} · {reason}", outcome(how))
+    }
+}
+
+/// The opening of a session, a line each.
+pub(crate) fn opened(session: &str, opened: &Opened) -> Vec<String> {
+    let mut lines = vec![
+        format!("session {session} · {}", opened.repo),
+        format!("model {} · policy {}", opened.model, opened.policy.join(", ")),
+        format!(
+            "sandbox {} ({}) open in {:.1} ms · {}",
+            opened.place,
+            opened.isolation,
+            opened.open_ms,
+            budget_granted(&opened.budget.granted)
+        ),
+    ];
+    if !opened.toolchains.is_empty() {
+        lines.push(format!("toolchains {}", opened.toolchains.join(", ")));
+    }
+    lines.extend(opened.notes.iter().cloned());
+    lines
+}
+
+/// What is granted.
+pub(crate) fn budget_granted(granted: &Amounts) -> String {
+    format!(
+        "budget {} actions, {} min, {} tokens",
+        granted.actions,
+        granted.minutes,
+        thousands(granted.tokens)
+    )
+}
+
+/// What is left of a budget.
+pub(crate) fn budget_left(view: &BudgetView) -> String {
+    let left = |of: fn(&Amounts) -> u64| of(&view.granted).saturating_sub(of(&view.used));
+    format!(
+        "{} of {} actions · {} of {} min · {} tokens · {} of {} commands · {}",
+        left(|a| a.actions),
+        view.granted.actions,
+        left(|a| a.minutes),
+        view.granted.minutes,
+        thousands(left(|a| a.tokens)),
+        left(|a| a.commands),
+        view.granted.commands,
+        count(view.extensions_left, "extension", "extensions"),
+    )
+}
+
+/// The budget in the live region.
+pub(crate) fn budget_bar(view: &BudgetView) -> String {
+    format!(
+        "{}/{} actions · {}/{} min · {}/{} tokens",
+        view.used.actions,
+        view.granted.actions,
+        view.used.minutes,
+        view.granted.minutes,
+        thousands(view.used.tokens),
+        thousands(view.granted.tokens),
+    )
+}
+
+/// A large number, short.
+pub(crate) fn thousands(number: u64) -> String {
+    match number {
+        0..10_000 => number.to_string(),
+        10_000..10_000_000 => format!("{}k", number / 1000),
+        _ => format!("{}M", number / 1_000_000),
+    }
+}
+
+/// A summary of many files.
+pub(crate) fn change_sum(files: usize, insertions: u64, deletions: u64) -> String {
+    let files = count(files as u64, "file", "files");
+    format!("{files} changed, {insertions} added, {deletions} removed")
+}
+
+/// The letter of a change.
+pub(crate) fn change_letter(change: &str) -> &'static str {
+    match change {
+        "added" => "A",
+        "modified" => "M",
+        "deleted" => "D",
+        "renamed" => "R",
+        "mode" => "X",
+        "link" => "L",
+        _ => "?",
+    }
+}
+
+/// Files that the repository ignores.
+pub(crate) fn ignored_files(number: u64) -> String {
+    format!("{} left out, for the repository ignores them", count(number, "file", "files"))
+}
+
+/// A decision with its author.
+pub(crate) fn decided(verdict: Verdict, by: &DecidedBy, rule: &str, reason: &str) -> String {
+    let who = author(by);
+    let head = match verdict {
+        Verdict::Allow => format!("allowed by {who}"),
+        Verdict::Ask => format!("asked by {rule}"),
+        Verdict::Disabled => format!("refused by {who}"),
+    };
+    let head = match by {
+        DecidedBy::Automation(by) if by.as_str() == rule => head,
+        _ if verdict == Verdict::Ask => head,
+        _ => format!("{head} ({rule})"),
+    };
+    if verdict == Verdict::Disabled && !reason.is_empty() { format!("{head}: {reason}") } else { head }
+}
+
+/// Who decided.
+pub(crate) fn author(by: &DecidedBy) -> String {
+    match by {
+        DecidedBy::Human(user) => user.to_string(),
+        DecidedBy::Automation(rule) => format!("rule {rule}"),
+    }
+}
+
+/// What became of a question, when that is not told by the call itself.
+pub(crate) fn approval_remark(state: ApprovalState) -> &'static str {
+    match state {
+        ApprovalState::Pending | ApprovalState::Approved | ApprovalState::Denied => "",
+        ApprovalState::Expired => "the approval expired: nobody answered in time",
+        ApprovalState::Superseded => "what was to be approved has changed: it will be asked again",
+        ApprovalState::Withdrawn => "the question was withdrawn",
+    }
+}
+
+/// An extension.
+pub(crate) fn extension_decided(granted: bool, by: &DecidedBy) -> String {
+    format!("extension {} by {}", if granted { "granted" } else { "refused" }, author(by))
+}
+
+/// A summary of the history.
+pub(crate) fn compacted(messages: u64, before: u64, after: u64) -> String {
+    let (before, after) = (thousands(before), thousands(after));
+    format!("history summarised: {} · {before} → {after} tokens", count(messages, "message", "messages"))
+}
+
+/// What a tool did.
+pub(crate) fn result(facts: &ResultFacts) -> String {
+    let mut parts = Vec::new();
+    if !facts.summary.is_empty() {
+        parts.push(facts.summary.clone());
+    }
+    if let Some(code) = facts.exit_code {
+        parts.push(format!("exit {code}"));
+    }
+    if let Some(killed) = &facts.killed {
+        parts.push(format!("killed: {killed}"));
+    }
+    if facts.dropped_bytes > 0 {
+        parts.push(format!("{} bytes kept, {} thrown away", facts.kept_bytes, facts.dropped_bytes));
+    }
+    parts.push(milliseconds(facts.duration_ms));
+    parts.join(" · ")
+}
+
+/// A duration.
+pub(crate) fn milliseconds(ms: f64) -> String {
+    if ms >= 1000.0 { format!("{:.1} s", ms / 1000.0) } else { format!("{ms:.1} ms") }
+}
+
+/// Lines of output that are not shown.
+pub(crate) fn lines_hidden(lines: u64) -> String {
+    format!("… {} before", count(lines, "line", "lines"))
+}

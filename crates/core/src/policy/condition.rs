@@ -1,0 +1,160 @@
+//! Conditions on the arguments of a call: one value, named by a JSON pointer, compared in linear time.
+//!
+//! A missing value meets no condition. A value that cannot be compared as the condition asks is a failure, and a
+//! failure disables the call. Paths of the file tools are compared as what they lead to, so that `./a`, `a//b` and
+//! `/workspace/a` cannot slip past a rule on `a`; links are not followed here, the sandbox does that.
+
+use globset::{GlobBuilder, GlobMatcher};
+use regex::{Regex, RegexBuilder};
+use serde_json::Value;
+
+use super::file::ConditionFile;
+
+/// The largest compiled regex, in bytes.
+const REGEX_BYTES: usize = 1024 * 1024;
+
+/// One condition.
+#[derive(Clone, Debug)]
+pub(super) struct Condition {
+    pointer: String,
+    test: Test,
+}
+
+#[derive(Clone, Debug)]
+enum Test {
+    Equals(Value),
+    OneOf(Vec<Value>),
+    Prefix(String),
+    Glob(GlobMatcher),
+    Regex(Regex),
+}
+
+/// A value that a condition cannot compare.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Incomparable;
+
+impl Condition {
+    /// Gives a written condition its meaning, or says what is wrong with it.
+    pub(super) fn new(file: ConditionFile) -> Result<Self, String> {
+        let ConditionFile { pointer, equals, prefix, glob, regex, one_of } = file;
+        if !pointer.starts_with('/') {
+            return Err(format!("has the pointer `{pointer}`: expected a JSON pointer such as `/path`"));
+        }
+        let mut tests = Vec::new();
+        tests.extend(equals.map(|value| json(&value).map(Test::Equals)));
+        tests.extend(one_of.map(|values| values.iter().map(json).collect::<Result<_, _>>().map(Test::OneOf)));
+        tests.extend(prefix.map(|prefix| Ok(Test::Prefix(prefix))));
+        tests.extend(glob.map(|pattern| read_glob(&pattern)));
+        tests.extend(regex.map(|pattern| read_regex(&pattern)));
+        let test = tests.pop().filter(|_| tests.is_empty()).ok_or_else(|| {
+            format!("has a condition on `{pointer}` without exactly one of `equals`, `prefix`, `glob`, `regex`, `in`")
+        })?;
+        Ok(Self { pointer, test: test? })
+    }
+
+    /// Whether the arguments of `tool` meet this condition.
+    pub(super) fn holds(&self, tool: &str, args: &Value) -> Result<bool, Incomparable> {
+        let Some(value) = args.pointer(&self.pointer) else { return Ok(false) };
+        let led = self.path(tool, value);
+        let value = led.as_ref().unwrap_or(value);
+        match &self.test {
+            Test::Equals(wanted) => Ok(value == wanted),
+            Test::OneOf(wanted) => Ok(wanted.contains(value)),
+            Test::Prefix(prefix) => Ok(text(value)?.starts_with(prefix.as_str())),
+            Test::Glob(glob) => Ok(glob.is_match(text(value)?)),
+            Test::Regex(regex) => Ok(regex.is_match(text(value)?)),
+        }
+    }
+
+    /// What the path of a file tool leads to.
+    fn path(&self, tool: &str, value: &Value) -> Option<Value> {
+        let file_tool = matches!(tool, "read" | "list" | "glob" | "grep" | "write" | "edit" | "delete");
+        let path = value.as_str().filter(|_| file_tool && self.pointer == "/path")?;
+        Some(Value::String(led_to(path)))
+    }
+}
+
+/// What a path leads to from `/workspace`: relative to it where it stays within, absolute elsewhere.
+fn led_to(path: &str) -> String {
+    let mut parts: Vec<&str> = if path.starts_with('/') { Vec::new() } else { vec!["workspace"] };
+    for part in path.split('/') {
+        match part {
+            "" | "." => {}
+            ".." => drop(parts.pop()),
+            part => parts.push(part),
+        }
+    }
+    match parts.split_first() {
+        Some((&"workspace", [])) => ".".to_owned(),
+        Some((&"workspace", within)) => within.join("/"),
+        _ => format!("/{}", parts.join("/")),
+    }
+}
+
+fn text(value: &Value) -> Result<&str, Incomparable> {
+    value.as_str().ok_or(Incomparable)
+}
+
+fn read_glob(pattern: &str) -> Result<Test, String> {
+    let glob = GlobBuilder::new(pattern).literal_separator(true).backslash_escape(true).build();
+    glob.map(|glob| Test::Glob(glob.compile_matcher()))
+        .map_err(|error| format!("has the glob `{pattern}`, which cannot be read: {}", error.kind()))
+}
+
+/// A regex speaks of the whole value, new lines included: a half-anchored one is the usual hole in a rule.
+fn read_regex(pattern: &str) -> Result<Test, String> {
+    let whole = format!(r"\A(?:{pattern})\z");
+    Regex::new(pattern)
+        .and_then(|_| RegexBuilder::new(&whole).dot_matches_new_line(true).size_limit(REGEX_BYTES).build())
+        .map(Test::Regex)
+        .map_err(|_| format!("has the regex `{pattern}`, which is not one of linear time and moderate size"))
+}
+
+/// A TOML value as JSON. Dates and floats that are no number have no counterpart.
+pub(super) fn json(value: &toml::Value) -> Result<Value, String> {
+    match value {
+        toml::Value::String(text) => Ok(Value::from(text.as_str())),
+        toml::Value::Integer(number) => Ok(Value::from(*number)),
+        toml::Value::Float(number) => serde_json::Number::from_f64(*number)
+            .map(Value::Number)
+            .ok_or_else(|| format!("compares with `{number}`: expected a finite number")),
+        toml::Value::Boolean(truth) => Ok(Value::from(*truth)),
+        toml::Value::Datetime(date) => {
+            Err(format!("compares with the date `{date}`: write it as text in quotes"))
+        }
+        toml::Value::Array(items) => items.iter().map(json).collect::<Result<_, _>>().map(Value::Array),
+        toml::Value::Table(table) => object(table).map(Value::Object),
+    }
+}
+
+/// A TOML table as a JSON object.
+pub(super) fn object(table: &toml::Table) -> Result<serde_json::Map<String, Value>, String> {
+    table.iter().map(|(key, value)| json(value).map(|value| (key.clone(), value))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::led_to;
+
+    #[test]
+    fn a_path_is_what_it_leads_to() {
+        for spelling in [
+            "src/a",
+            "./src/a",
+            "src//a",
+            "src/./a",
+            "src/b/../a",
+            "/workspace/src/a",
+            "//workspace/src/a",
+            "../workspace/src/a",
+            "src/a/",
+        ] {
+            assert_eq!(led_to(spelling), "src/a", "{spelling}");
+        }
+        assert_eq!(led_to("../etc/passwd"), "/etc/passwd");
+        assert_eq!(led_to("../../../etc"), "/etc");
+        assert_eq!(led_to("."), ".");
+        assert_eq!(led_to("/workspace/.."), "/");
+        assert_eq!(led_to("/workspaces/a"), "/workspaces/a");
+    }
+}

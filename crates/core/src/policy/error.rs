@@ -1,0 +1,134 @@
+//! Why a policy was refused: the file, the line, and how to mend it.
+//!
+//! A policy that cannot be read in full is not read at all.
+
+use crate::ids::RuleId;
+use crate::near::nearest;
+use crate::verdict::Verdict;
+
+use super::scope::Scope;
+
+/// A policy text that was refused.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{file}{}: {problem}", at(*.line))]
+pub struct PolicyError {
+    /// The file or place of the text.
+    pub file: String,
+    /// The line, from 1; 0 where the whole text is meant.
+    pub line: usize,
+    /// What is wrong.
+    pub problem: Problem,
+}
+
+fn at(line: usize) -> String {
+    if line == 0 { String::new() } else { format!(":{line}") }
+}
+
+/// What is wrong with a policy text.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Problem {
+    /// Not TOML, or not of the shape of a policy.
+    #[error("{0}")]
+    Shape(String),
+    /// Longer than its bound.
+    #[error("the text is {bytes} bytes long: expected at most {limit}")]
+    TooLong {
+        /// Its length.
+        bytes: usize,
+        /// The bound.
+        limit: usize,
+    },
+    /// A layer of a scope that no text can have.
+    #[error(
+        "a policy text cannot be of the scope `built-in`: expected `instance`, `group`, `project`, `repository` or `session`"
+    )]
+    BuiltIn,
+    /// A tool that nothing knows.
+    #[error("the tool `{name}` is unknown: expected a tool of Enclos, `server/tool`, or `*` as a whole segment{}", meant(.near.as_deref()))]
+    UnknownTool {
+        /// As written.
+        name: String,
+        /// The nearest known name.
+        near: Option<String>,
+    },
+    /// A name that cannot be one.
+    #[error("`{name}` is not a name of a {what}: expected {expected}")]
+    BadName {
+        /// As written.
+        name: String,
+        /// Of what.
+        what: &'static str,
+        /// The form that names have.
+        expected: &'static str,
+    },
+    /// Two rules of one text with one name.
+    #[error("the rule `{0}` is written twice: expected each `id` once in a file")]
+    TwiceNamed(String),
+    /// A rule that says nothing of where it applies, or too much.
+    #[error("the rule `{rule}` {why}")]
+    BadRule {
+        /// The rule.
+        rule: RuleId,
+        /// What is wrong and how to mend it.
+        why: String,
+    },
+    /// An example that the rule does not decide as its author says.
+    #[error("the rule `{rule}` {} its example {example}: mend the rule or the example", if *.wanted { "does not match" } else { "matches" })]
+    Example {
+        /// The rule.
+        rule: RuleId,
+        /// The example.
+        example: String,
+        /// Whether it should have matched.
+        wanted: bool,
+    },
+    /// A rule that is softer than what a higher scope says.
+    #[error(
+        "the rule `{rule}` of the {scope} says `{verdict}`, but `{against}` of the {higher} ({source_file}) says \
+         `{stricter}`, and a lower scope can only tighten: write `{stricter}` or remove the rule"
+    )]
+    Looser {
+        /// The rule.
+        rule: RuleId,
+        /// Its scope.
+        scope: Scope,
+        /// Its verdict.
+        verdict: Verdict,
+        /// The rule that it collides with.
+        against: RuleId,
+        /// The scope of that rule.
+        higher: Scope,
+        /// The file or place of that rule.
+        source_file: String,
+        /// What that rule says.
+        stricter: Verdict,
+    },
+}
+
+fn meant(near: Option<&str>) -> String {
+    near.map_or_else(String::new, |near| format!("; did you mean `{near}`?"))
+}
+
+impl PolicyError {
+    /// An error of the TOML reader, with a suggestion where a word is nearly right.
+    pub(super) fn of_toml(file: &str, text: &str, error: &toml::de::Error) -> Self {
+        let line = error.span().map_or(0, |span| line_of(text, span.start));
+        let message = error.message().trim().replace('\n', " ");
+        let mut words = message.split('`').skip(1).step_by(2);
+        let mut problem = message.clone();
+        let known: Vec<&str>;
+        if message.starts_with("unknown ")
+            && let Some(word) = words.next()
+        {
+            known = words.collect();
+            problem.push_str(&meant(nearest(word, &known)));
+        }
+        Self { file: file.to_owned(), line, problem: Problem::Shape(problem) }
+    }
+}
+
+/// The line, from 1, of a byte of the text.
+pub(super) fn line_of(text: &str, offset: usize) -> usize {
+    text.bytes().take(offset).filter(|&b| b == b'\n').count() + 1
+}

@@ -1,0 +1,211 @@
+//! Reading the layers of a policy: all of them in full, or none.
+
+use sha2::{Digest as _, Sha256};
+
+use crate::ids::Digest;
+
+use super::condition::object;
+use super::error::{PolicyError, Problem, line_of};
+use super::file::{EnclosToml, ExampleFile, PolicyFile, RuleFile};
+use super::rule::{Rule, name};
+use super::scope::{Layer, MAX_BYTES, MAX_REPOSITORY_BYTES, Scope};
+use super::settings::{Ceilings, FixedPlace, Settings};
+use super::tool::Tool;
+use super::{Policy, commands, tighten};
+
+/// A layer that was read.
+#[derive(Clone, Debug)]
+pub(super) struct Loaded {
+    pub(super) scope: Scope,
+    pub(super) name: String,
+    pub(super) source: String,
+    pub(super) rules: Vec<Rule>,
+    pub(super) settings: Settings,
+    digest: [u8; 32],
+}
+
+impl Policy {
+    /// Reads the layers of a policy about to be put in force, in any order (groups among themselves from the top
+    /// one down). With no layer the default matrix holds.
+    ///
+    /// # Errors
+    /// [`PolicyError`] for the first layer that cannot be read in full, and [`Problem::Looser`] for a rule of a lower
+    /// scope that is softer than the scopes above on every call it speaks of.
+    pub fn load(layers: &[Layer<'_>]) -> Result<Self, PolicyError> {
+        let policy = Self::load_standing(layers)?;
+        match tighten::refusal(&policy) {
+            Some(error) => Err(error),
+            None => Ok(policy),
+        }
+    }
+
+    /// As [`Policy::load`], for layers that stood before a higher scope tightened: a rule that this left looser
+    /// counts no more and is among [`Policy::overruled`].
+    ///
+    /// # Errors
+    /// [`PolicyError`] for the first layer that cannot be read in full.
+    pub fn load_standing(layers: &[Layer<'_>]) -> Result<Self, PolicyError> {
+        let mut read = layers.iter().map(Loaded::read).collect::<Result<Vec<_>, _>>()?;
+        read.sort_by_key(|layer| layer.scope);
+        let heeds = |layer: &Loaded| {
+            layer.scope != Scope::Repository && layer.settings.repository_policy == Some(false)
+        };
+        if read.iter().any(heeds) {
+            read.retain(|layer| layer.scope != Scope::Repository);
+        }
+        let settings = joined(&read)?;
+        let digest = digest(&read);
+        let mut policy = Self { layers: read, settings, digest, overruled: Vec::new() };
+        policy.overruled = tighten::overruled(&policy);
+        Ok(policy)
+    }
+}
+
+/// Joins the settings of all layers. A scope that cannot replace defaults tightens them.
+fn joined(layers: &[Loaded]) -> Result<Settings, PolicyError> {
+    let mut joined = Settings::default();
+    for layer in layers {
+        if !layer.scope.replaces_defaults() {
+            joined = joined.or_defaults();
+        }
+        let lower = layer.settings.clone();
+        if let (Some(held), Some(place)) = (&joined.place, &lower.place)
+            && held.place != place.place
+        {
+            let why = format!(
+                "`execution.place` is `{}`, but the {} ({}) fixed it to `{}`: remove it here",
+                place.place, held.scope, held.source, held.place
+            );
+            return Err(layer.error(0, Problem::Shape(why)));
+        }
+        joined = joined.tightened_by(lower);
+    }
+    Ok(joined)
+}
+
+/// One digest over scope, name and text of every layer, each with its length.
+fn digest(layers: &[Loaded]) -> Digest {
+    let mut hash = Sha256::new();
+    hash.update(b"enclos policy 1\n");
+    for layer in layers {
+        hash.update(layer.scope.as_str().as_bytes());
+        hash.update(b"\n");
+        hash.update(layer.digest);
+    }
+    let mut text = "sha256:".to_owned();
+    for byte in hash.finalize() {
+        text.extend([byte >> 4, byte & 15].iter().filter_map(|half| char::from_digit(u32::from(*half), 16)));
+    }
+    Digest::new(text)
+}
+
+impl Loaded {
+    fn read(layer: &Layer<'_>) -> Result<Self, PolicyError> {
+        let whole = |problem| PolicyError { file: layer.source.clone(), line: 0, problem };
+        let limit = if layer.scope == Scope::Repository { MAX_REPOSITORY_BYTES } else { MAX_BYTES };
+        if layer.text.len() > limit {
+            return Err(whole(Problem::TooLong { bytes: layer.text.len(), limit }));
+        }
+        match layer.scope {
+            Scope::BuiltIn => Err(whole(Problem::BuiltIn)),
+            Scope::Repository => Self::of_repository(layer),
+            Scope::Instance | Scope::Group | Scope::Project | Scope::Session => Self::of_file(layer),
+        }
+    }
+
+    fn of_file(layer: &Layer<'_>) -> Result<Self, PolicyError> {
+        let file: PolicyFile =
+            toml::from_str(layer.text).map_err(|e| PolicyError::of_toml(&layer.source, layer.text, &e))?;
+        let mut loaded = Self::empty(layer, file.name.clone(), Settings::of(&file));
+        loaded.settings.place = file.execution.place.map(|place| FixedPlace {
+            place,
+            scope: layer.scope,
+            source: layer.source.clone(),
+        });
+        name(&file.name, "policy").map_err(|problem| loaded.error(1, problem))?;
+        for rule in file.rule {
+            let line = line_of(layer.text, rule.span().start);
+            loaded.add(rule.into_inner(), line)?;
+        }
+        Ok(loaded)
+    }
+
+    fn of_repository(layer: &Layer<'_>) -> Result<Self, PolicyError> {
+        let file: EnclosToml =
+            toml::from_str(layer.text).map_err(|e| PolicyError::of_toml(&layer.source, layer.text, &e))?;
+        let settings = Settings { ceilings: Ceilings::of(&file.execution), ..Settings::default() };
+        let mut loaded = Self::empty(layer, "repository".to_owned(), settings);
+        if file.execution.place.is_some() {
+            let why = "`execution.place` is not for a repository to fix: remove it".to_owned();
+            return Err(loaded.error(0, Problem::Shape(why)));
+        }
+        for rule in file.rule {
+            let line = line_of(layer.text, rule.span().start);
+            loaded.add(rule.into_inner().into(), line)?;
+        }
+        Ok(loaded)
+    }
+
+    fn empty(layer: &Layer<'_>, name: String, settings: Settings) -> Self {
+        let digest = Sha256::digest(layer.text.as_bytes()).into();
+        Self { scope: layer.scope, name, source: layer.source.clone(), rules: Vec::new(), settings, digest }
+    }
+
+    /// Reads one rule and holds it against its examples.
+    fn add(&mut self, mut file: RuleFile, line: usize) -> Result<(), PolicyError> {
+        let default_id = format!("{}.{}", self.name, self.rules.len() + 1);
+        let wanted = std::mem::take(&mut file.matches);
+        let unwanted = std::mem::take(&mut file.not_match);
+        let rule = Rule::new(file, default_id, line).map_err(|problem| self.error(line, problem))?;
+        if self.rules.iter().any(|other| other.id == rule.id) {
+            return Err(self.error(line, Problem::TwiceNamed(rule.id.to_string())));
+        }
+        for (examples, wanted) in [(wanted, true), (unwanted, false)] {
+            for example in examples {
+                check_example(&rule, &example, wanted).map_err(|problem| self.error(line, problem))?;
+            }
+        }
+        self.rules.push(rule);
+        Ok(())
+    }
+
+    pub(super) fn error(&self, line: usize, problem: Problem) -> PolicyError {
+        PolicyError { file: self.source.clone(), line, problem }
+    }
+}
+
+/// Holds a rule against one example of its author.
+fn check_example(rule: &Rule, example: &ExampleFile, wanted: bool) -> Result<(), Problem> {
+    let bad = |why: String| Problem::BadRule { rule: rule.id.clone(), why };
+    let (matched, shown) = match example {
+        ExampleFile::Command(text) if !rule.command.is_empty() => {
+            (commands::decides(rule, text), format!("`{text}`"))
+        }
+        ExampleFile::Call(call) if rule.command.is_empty() => {
+            let only =
+                rule.subject.tools.first().filter(|tool| tool.is_exact() && rule.subject.tools.len() == 1);
+            let tool = call.tool.clone().or_else(|| only.map(super::subject::Pattern::as_text));
+            let tool =
+                tool.ok_or_else(|| bad("has an example without `tool`: name the tool it calls".to_owned()))?;
+            let args = object(&call.args).map(serde_json::Value::Object).map_err(bad)?;
+            let shown = format!("`{tool}` with `{args}`");
+            (rule.matches_example(&Tool::named(&tool), &args).map_err(|why| bad(why.to_owned()))?, shown)
+        }
+        ExampleFile::Command(_) => {
+            return Err(bad(
+                "has a command as its example, but no `command`: write a table with `tool` and `args`"
+                    .to_owned(),
+            ));
+        }
+        ExampleFile::Call(_) => {
+            return Err(bad(
+                "has a table as its example, but a `command`: write the command as text".to_owned()
+            ));
+        }
+    };
+    if matched == wanted {
+        Ok(())
+    } else {
+        Err(Problem::Example { rule: rule.id.clone(), example: shown, wanted })
+    }
+}

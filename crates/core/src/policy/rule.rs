@@ -1,0 +1,222 @@
+//! A rule, read in full: what it is about, for whom, under which conditions, and what it says.
+//!
+//! A rule that could be read in two ways is refused here, with its line.
+
+use serde_json::Value;
+
+use crate::ids::RuleId;
+use crate::near::nearest;
+use crate::verdict::Verdict;
+
+use super::condition::{Condition, Incomparable};
+use super::error::Problem;
+use super::file::{ApproveFile, RuleFile};
+use super::subject::{Aspect, Pattern, Subject};
+use super::tool::Tool;
+use super::who::{Category, Role, Surface};
+
+/// A rule of one layer.
+#[derive(Clone, Debug)]
+pub(super) struct Rule {
+    pub(super) id: RuleId,
+    pub(super) line: usize,
+    pub(super) subject: Subject,
+    pub(super) roles: Vec<Role>,
+    pub(super) surfaces: Vec<Surface>,
+    pub(super) conditions: Vec<Condition>,
+    /// The first words of a command; empty for a rule that is not about a command.
+    pub(super) command: Vec<String>,
+    pub(super) verdict: Verdict,
+    pub(super) approve: Approve,
+    pub(super) shadow: bool,
+    pub(super) reason: Option<String>,
+}
+
+/// What an `ask` asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Approve {
+    pub(super) role: Option<Role>,
+    pub(super) quorum: u32,
+    pub(super) remember: bool,
+    pub(super) person: bool,
+}
+
+impl Approve {
+    /// One person of any role who may answer for the session, and no remembered grant.
+    pub(super) const PLAIN: Self = Self { role: None, quorum: 1, remember: false, person: false };
+
+    /// What satisfies both.
+    pub(super) fn and(self, other: Self) -> Self {
+        Self {
+            role: self.role.max(other.role),
+            quorum: self.quorum.max(other.quorum),
+            remember: self.remember && other.remember,
+            person: self.person || other.person,
+        }
+    }
+}
+
+/// How specific a rule is, compared field by field: arguments, then subject, then role, then surface.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Specificity {
+    arguments: bool,
+    subject: u8,
+    role: bool,
+    surface: bool,
+}
+
+impl Rule {
+    /// Reads a written rule. `default_id` names it where its author did not.
+    pub(super) fn new(file: RuleFile, default_id: String, line: usize) -> Result<Self, Problem> {
+        let id = match file.id {
+            Some(id) => RuleId::new(name(&id, "rule")?),
+            None => RuleId::new(default_id),
+        };
+        let bad = |why: &str| Problem::BadRule { rule: id.clone(), why: why.to_owned() };
+        let subject = subject(&file.tool.0, file.category.0, &file.server.0, file.command.is_some())
+            .map_err(|problem| {
+                problem.unwrap_or_else(|| bad("names no `tool`, `category` or `server`: name one"))
+            })?;
+        let command = file.command.unwrap_or_default();
+        check_command(&subject, &command, file.when.is_empty()).map_err(bad)?;
+        if file.approve.is_some() && file.verdict != Verdict::Ask {
+            return Err(bad("has `approve` without `verdict = \"ask\"`: only a question has approvers"));
+        }
+        let approve = file.approve.map_or(Ok(Approve::PLAIN), read_approve).map_err(bad)?;
+        let conditions = file.when.into_iter().map(Condition::new).collect::<Result<_, _>>();
+        Ok(Self {
+            line,
+            subject,
+            roles: file.role.0,
+            surfaces: file.surface.0,
+            conditions: conditions.map_err(|why| bad(&why))?,
+            command,
+            verdict: file.verdict,
+            approve,
+            shadow: file.shadow,
+            reason: file.reason,
+            id,
+        })
+    }
+
+    pub(super) fn specificity(&self) -> Specificity {
+        Specificity {
+            arguments: self.about_arguments(),
+            subject: self.subject.rank(),
+            role: !self.roles.is_empty(),
+            surface: !self.surfaces.is_empty(),
+        }
+    }
+
+    /// Whether the rule looks at arguments, a command's words included.
+    pub(super) fn about_arguments(&self) -> bool {
+        !self.conditions.is_empty() || !self.command.is_empty()
+    }
+
+    /// Whether all conditions on the arguments hold.
+    pub(super) fn conditions_hold(&self, tool: &str, args: &Value) -> Result<bool, Incomparable> {
+        for condition in &self.conditions {
+            if !condition.holds(tool, args)? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// Whether the rule speaks of an example call, role and surface aside.
+    pub(super) fn matches_example(&self, tool: &Tool<'_>, args: &Value) -> Result<bool, &'static str> {
+        let spoken = Aspect::of(tool).any(|aspect| self.subject.speaks_of(tool, aspect, self.verdict));
+        let held = self.conditions_hold(tool.name(), args);
+        held.map(|held| spoken && held)
+            .map_err(|_| "has an example whose argument cannot be compared as `when` asks")
+    }
+
+    pub(super) fn for_role(&self, role: Role) -> bool {
+        self.roles.is_empty() || self.roles.contains(&role)
+    }
+
+    pub(super) fn on_surface(&self, surface: Surface) -> bool {
+        self.surfaces.is_empty() || self.surfaces.contains(&surface)
+    }
+}
+
+/// Checks a name of a rule or a policy.
+pub(super) fn name(text: &str, what: &'static str) -> Result<String, Problem> {
+    let fits = !text.is_empty()
+        && text.len() <= 64
+        && text.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b"._-".contains(&b))
+        && !["default.", "command.", "evaluation."].iter().any(|own| text.starts_with(own));
+    let expected = "up to 64 of a-z, 0-9, `.`, `_`, `-`, and none of Enclos's own (`default.`, `command.`, `evaluation.`)";
+    if fits { Ok(text.to_owned()) } else { Err(Problem::BadName { name: text.to_owned(), what, expected }) }
+}
+
+/// Reads what a rule is about. `Err(None)`: nothing.
+fn subject(
+    tools: &[String],
+    categories: Vec<Category>,
+    servers: &[String],
+    command: bool,
+) -> Result<Subject, Option<Problem>> {
+    let mut tools =
+        tools.iter().map(|tool| tool_pattern(tool)).collect::<Result<Vec<_>, _>>().map_err(Some)?;
+    let servers =
+        servers.iter().map(|server| server_pattern(server)).collect::<Result<Vec<_>, _>>().map_err(Some)?;
+    if command && tools.is_empty() {
+        tools.push(Pattern::new("bash"));
+    }
+    if tools.is_empty() && categories.is_empty() && servers.is_empty() {
+        return Err(None);
+    }
+    Ok(Subject { tools, categories, servers })
+}
+
+fn tool_pattern(text: &str) -> Result<Pattern, Problem> {
+    let own = text == "*" || Tool::built_in().any(|known| known == text);
+    let of_server = text.contains('/') && text.split('/').all(segment);
+    if own || of_server {
+        return Ok(Pattern::new(text));
+    }
+    let known: Vec<&str> = Tool::built_in().collect();
+    Err(Problem::UnknownTool { name: text.to_owned(), near: nearest(text, &known).map(str::to_owned) })
+}
+
+fn server_pattern(text: &str) -> Result<Pattern, Problem> {
+    let expected = "letters, digits, `.`, `_`, `-`, or `*` alone";
+    if segment(text) {
+        Ok(Pattern::new(text))
+    } else {
+        Err(Problem::BadName { name: text.to_owned(), what: "server", expected })
+    }
+}
+
+/// Whether a segment of a name is `*` or an ordinary name.
+fn segment(text: &str) -> bool {
+    text == "*"
+        || (!text.is_empty() && text.bytes().all(|b| b.is_ascii_alphanumeric() || b"._-".contains(&b)))
+}
+
+/// A command rule is about `bash` alone, in words that a command can have.
+fn check_command(subject: &Subject, command: &[String], unconditional: bool) -> Result<(), &'static str> {
+    let about_bash = subject.tools == [Pattern::new("bash")]
+        && subject.servers.is_empty()
+        && subject.categories.is_empty();
+    match command {
+        [] => Ok(()),
+        _ if !about_bash => {
+            Err("has `command` and another subject than `bash`: a command rule is about `bash` alone")
+        }
+        _ if !unconditional => Err("has both `command` and `when`: write two rules"),
+        words if words.iter().any(|word| word.is_empty() || word.chars().any(char::is_control)) => Err(
+            "has an empty word or a control character in `command`: write the first words of the command as it is run",
+        ),
+        _ => Ok(()),
+    }
+}
+
+fn read_approve(file: ApproveFile) -> Result<Approve, &'static str> {
+    let quorum = file.quorum.unwrap_or(1);
+    if quorum == 0 || quorum > 16 {
+        return Err("has a `quorum` outside 1 to 16");
+    }
+    Ok(Approve { role: file.role, quorum, remember: file.remember, person: file.person })
+}

@@ -1,0 +1,113 @@
+//! What the model is sent: messages, in order, and their compaction.
+//!
+//! Every call in an assistant's message has its result in the history before the next message follows.
+
+use std::sync::Arc;
+
+use super::event::Answer;
+use crate::call::Call;
+use crate::ids::CallId;
+use crate::model::{Message, PastCall};
+
+/// Turns that a compaction keeps as they are.
+const KEPT_TURNS: usize = 4;
+
+/// What the model is told when the session goes on in a new sandbox.
+const RESTARTED: &str = "[Enclos] The session was interrupted and taken up again in a new sandbox. The files in \
+                         /workspace are as they were; processes and /tmp are gone.";
+
+/// The history of a session.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct History {
+    messages: Vec<Arc<Message>>,
+    /// The names that the model's server gave to the calls of the open turn.
+    names: Vec<(CallId, String)>,
+    /// The model is to be told of a restart as soon as the open calls are resolved.
+    restart_untold: bool,
+}
+
+impl History {
+    /// The messages.
+    pub fn messages(&self) -> &[Arc<Message>] {
+        &self.messages
+    }
+
+    fn push(&mut self, message: Message) {
+        self.messages.push(Arc::new(message));
+    }
+
+    pub(super) fn said(&mut self, text: &str) {
+        self.push(Message::User { text: text.to_owned() });
+    }
+
+    pub(super) fn answered(&mut self, answer: &Answer) {
+        let name =
+            |call: &super::Proposal| call.server_id.clone().unwrap_or_else(|| call.call.as_str().to_owned());
+        self.names = answer.calls.iter().map(|call| (call.call.clone(), name(call))).collect();
+        let calls = answer.calls.iter().map(|call| PastCall {
+            id: name(call),
+            name: call.tool.clone(),
+            arguments: call.arguments.clone(),
+        });
+        self.push(Message::Assistant { text: answer.text.clone(), calls: calls.collect() });
+        if let Some(correction) = &answer.correction {
+            self.said(correction);
+        }
+    }
+
+    pub(super) fn resolved(&mut self, calls: &[Call]) {
+        for call in calls {
+            let name = self.names.iter().find(|(id, _)| id == call.id()).map(|(_, name)| name.clone());
+            let id = name.unwrap_or_else(|| call.id().as_str().to_owned());
+            let text = call.told().unwrap_or_default();
+            self.push(Message::Result { call: id, text });
+        }
+        self.names.clear();
+        if std::mem::take(&mut self.restart_untold) {
+            self.said(RESTARTED);
+        }
+    }
+
+    /// Tells the model that it works in a new sandbox.
+    pub(super) fn note_restored(&mut self, between_turns: bool) {
+        if between_turns {
+            self.said(RESTARTED);
+        }
+        self.restart_untold = !between_turns;
+    }
+
+    /// Index of the first message that a compaction keeps: the last [`KEPT_TURNS`] answers of the model and what
+    /// follows them. `None` when there is nothing between the task and them.
+    pub fn compaction_point(&self) -> Option<usize> {
+        let is_answer = |message: &Message| matches!(message, Message::Assistant { .. });
+        let answers = self.messages.iter().enumerate().filter(|(_, message)| is_answer(message));
+        let starts: Vec<usize> = answers.map(|(index, _)| index).collect();
+        let keep = starts.len().checked_sub(KEPT_TURNS).and_then(|at| starts.get(at).copied());
+        let keep = keep.or_else(|| starts.last().copied())?;
+        (keep > 2).then_some(keep)
+    }
+
+    pub(super) fn compact(&mut self, summary: &str, from: usize) {
+        let from = from.clamp(1.min(self.messages.len()), self.messages.len());
+        let tail = self.messages.split_off(from);
+        self.messages.truncate(1);
+        self.said(summary);
+        self.messages.extend(tail);
+    }
+
+    /// An estimate of its tokens, from below: a third of its bytes.
+    pub fn tokens(&self) -> u64 {
+        let of_call = |call: &PastCall| call.name.len() + call.arguments.len() + 16;
+        let bytes: usize = self
+            .messages
+            .iter()
+            .map(|message| match message.as_ref() {
+                Message::User { text } | Message::Result { text, .. } => text.len() + 16,
+                Message::Assistant { text, calls } => {
+                    text.len() + calls.iter().map(of_call).sum::<usize>() + 16
+                }
+            })
+            .sum();
+        u64::try_from(bytes / 3).unwrap_or(u64::MAX)
+    }
+}

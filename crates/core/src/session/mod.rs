@@ -1,0 +1,421 @@
+//! A session as the fold of its events.
+//!
+//! [`Session::fold`] is the only way a session changes, and [`Session::next`] says what is to be done now. Both
+//! are pure: a gateway that was killed folds the stored events and knows what to do next. Nothing here judges a
+//! call, and nothing here performs an effect.
+
+mod event;
+mod history;
+mod next;
+
+use std::collections::BTreeMap;
+
+pub use event::{Answer, Approval, Event, Outcome, Proposal, Remembered, Settings, Settlement};
+pub use history::History;
+pub use next::{End, Next};
+
+use crate::budget::{Budget, Cost, Exhausted, NoExtension};
+use crate::call::{Call, Canceled, Event as CallEvent, IllegalMove};
+use crate::decision::DecidedBy;
+use crate::ids::{CallId, Digest};
+
+/// Where a session is in its life.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Phase {
+    /// The loop has something to do.
+    Running,
+    /// A person's approval is pending.
+    WaitingApproval,
+    /// A person's extension is pending.
+    WaitingExtension,
+    /// A person's message is awaited.
+    WaitingInput,
+    /// The change set waits for acceptance.
+    Reviewing,
+    /// Over.
+    Closed(Outcome),
+}
+
+/// A question about a call, and its answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Question {
+    approval: Approval,
+    approved: Option<DecidedBy>,
+}
+
+/// A session.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Session {
+    settings: Settings,
+    budget: Budget,
+    history: History,
+    calls: Vec<Call>,
+    questions: BTreeMap<CallId, Question>,
+    remembered: BTreeMap<Digest, Remembered>,
+    model_calls: u64,
+    calls_made: u64,
+    refused: bool,
+    turn: Turn,
+    extension: Option<Exhausted>,
+    review: Option<Digest>,
+    closed: Option<Outcome>,
+}
+
+/// Where the turn is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Turn {
+    /// Nothing was said yet, or the turn is over.
+    Over(End),
+    /// The model is to be called, or its calls are to be resolved.
+    Open {
+        /// A person refused a call, so the model is not called again.
+        held: bool,
+    },
+}
+
+/// An event that a session cannot take. The session is as it was.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Impossible {
+    /// The call's state does not take it.
+    #[error(transparent)]
+    Move(#[from] IllegalMove),
+    /// There is no such call in the turn.
+    #[error("there is no call `{0}` in this turn")]
+    NoCall(CallId),
+    /// There is no such question.
+    #[error("no approval is pending for `{0}`")]
+    NoQuestion(CallId),
+    /// The budget does not allow it.
+    #[error("the budget of {0} is spent")]
+    Spent(Exhausted),
+    /// No extension is left.
+    #[error(transparent)]
+    NoExtension(#[from] NoExtension),
+    /// The session is over.
+    #[error("the session is closed")]
+    Closed,
+    /// The event has no place here.
+    #[error("`{0}` has no place here")]
+    Misplaced(&'static str),
+}
+
+impl Session {
+    /// A session that was just opened.
+    pub fn open(settings: Settings, now_us: i64) -> Self {
+        Self {
+            settings,
+            budget: Budget::new(settings.limits, now_us),
+            history: History::default(),
+            calls: Vec::new(),
+            questions: BTreeMap::new(),
+            remembered: BTreeMap::new(),
+            model_calls: 0,
+            calls_made: 0,
+            refused: false,
+            turn: Turn::Over(End::Input),
+            extension: None,
+            review: None,
+            closed: None,
+        }
+    }
+
+    /// Folds a whole history.
+    ///
+    /// # Errors
+    /// [`Impossible`] at the first event that has no place; a store that holds one was altered.
+    pub fn replay<'a>(events: impl IntoIterator<Item = (i64, &'a Event)>) -> Result<Self, Impossible> {
+        let mut events = events.into_iter();
+        let Some((time_us, Event::Opened(settings))) = events.next() else {
+            return Err(Impossible::Misplaced("a first event other than `opened`"));
+        };
+        let mut session = Self::open(*settings, time_us);
+        for (time_us, event) in events {
+            session.fold(time_us, event)?;
+        }
+        Ok(session)
+    }
+
+    /// Takes one event.
+    ///
+    /// # Errors
+    /// [`Impossible`]; the session stays as it is.
+    pub fn fold(&mut self, now_us: i64, event: &Event) -> Result<(), Impossible> {
+        let mut next = self.clone();
+        next.apply(now_us, event)?;
+        next.settle_turn();
+        *self = next;
+        Ok(())
+    }
+
+    fn apply(&mut self, now_us: i64, event: &Event) -> Result<(), Impossible> {
+        if self.closed.is_some() {
+            return Err(Impossible::Closed);
+        }
+        match event {
+            Event::Opened(_) => Err(Impossible::Misplaced("a second `opened`")),
+            Event::Said { text, .. } => self.said(now_us, text),
+            Event::Answered(answer) => self.answered(now_us, answer),
+            Event::ModelFailed { .. } => Ok(()),
+            Event::Interrupted { .. } => self.interrupted(),
+            Event::Failed { call, error } => self.failed(now_us, call, error),
+            Event::Refused { call, reason } => self.refused(now_us, call, reason.clone()),
+            Event::Asked { call, approval } => self.asked(call, approval),
+            Event::Settled { call, answer } => self.settled(now_us, call, answer),
+            Event::Started { call, decided_by, rule, command } => {
+                let cost = if *command { Cost::Command } else { Cost::Action };
+                self.budget = self.budget.charge(cost, now_us).map_err(Impossible::Spent)?;
+                self.questions.remove(call);
+                let start = CallEvent::Start { decided_by: decided_by.clone(), rule: rule.clone() };
+                Ok(self.call(call)?.take(start)?)
+            }
+            Event::Finished { call, output } => {
+                Ok(self.call(call)?.take(CallEvent::Finish { output: output.clone() })?)
+            }
+            Event::Compacted { summary, from, charged, tokens } => {
+                self.history.compact(summary, *from);
+                self.spend(Cost::Tokens(*tokens), now_us);
+                if *charged {
+                    self.spend(Cost::Action, now_us);
+                }
+                Ok(())
+            }
+            Event::ExtensionAsked { spent } => {
+                self.extension = Some(*spent);
+                Ok(())
+            }
+            Event::ExtensionGranted { .. } => {
+                self.budget = self.budget.extend(now_us)?;
+                self.extension = None;
+                self.review = None;
+                Ok(())
+            }
+            Event::ExtensionRefused { .. } => {
+                self.extension = None;
+                self.turn = Turn::Over(End::Budget);
+                Ok(())
+            }
+            Event::Restored => self.restored(now_us),
+            Event::Reviewing { digest } => {
+                self.review = Some(digest.clone());
+                Ok(())
+            }
+            Event::Closed { outcome, .. } => {
+                self.closed = Some(*outcome);
+                Ok(())
+            }
+        }
+    }
+
+    fn said(&mut self, now_us: i64, text: &str) -> Result<(), Impossible> {
+        if !self.calls.is_empty() {
+            return Err(Impossible::Misplaced("a message while calls are open"));
+        }
+        self.history.said(text);
+        if self.settings.afresh_at_message {
+            self.budget = self.budget.afresh(now_us);
+        }
+        self.turn = Turn::Open { held: false };
+        self.extension = None;
+        self.review = None;
+        Ok(())
+    }
+
+    fn answered(&mut self, now_us: i64, answer: &Answer) -> Result<(), Impossible> {
+        if !self.calls.is_empty() || !matches!(self.turn, Turn::Open { .. }) {
+            return Err(Impossible::Misplaced("an answer that nobody asked for"));
+        }
+        for proposal in &answer.calls {
+            let mut call = Call::new(proposal.call.clone(), proposal.tool.clone());
+            call.take(CallEvent::Complete { arguments: proposal.arguments.clone() })?;
+            self.calls.push(call);
+        }
+        self.history.answered(answer);
+        self.model_calls += 1;
+        self.calls_made += u64::try_from(answer.calls.len()).unwrap_or(u64::MAX);
+        self.spend(Cost::Tokens(answer.tokens), now_us);
+        if answer.correction.is_some() {
+            self.spend(Cost::Action, now_us);
+        } else if answer.calls.is_empty() {
+            self.turn = Turn::Over(End::Answered);
+        }
+        Ok(())
+    }
+
+    fn interrupted(&mut self) -> Result<(), Impossible> {
+        for call in self.calls.iter_mut().filter(|call| !call.state().is_final()) {
+            call.take(CallEvent::Interrupt)?;
+        }
+        self.questions.clear();
+        self.extension = None;
+        self.turn = Turn::Over(End::Interrupted);
+        Ok(())
+    }
+
+    fn failed(&mut self, now_us: i64, id: &CallId, error: &str) -> Result<(), Impossible> {
+        let call = self.call(id)?;
+        let ran = matches!(call.state(), crate::call::State::Calling { .. });
+        call.take(CallEvent::Fail { error: error.to_owned() })?;
+        self.questions.remove(id);
+        if !ran {
+            self.spend(Cost::Action, now_us);
+        }
+        Ok(())
+    }
+
+    fn refused(&mut self, now_us: i64, id: &CallId, reason: Canceled) -> Result<(), Impossible> {
+        let by_person = crate::call::refuser(&reason).is_some();
+        let word = matches!(&reason, Canceled::Refused { word: Some(_), .. });
+        self.call(id)?.take(CallEvent::Cancel { reason })?;
+        self.questions.remove(id);
+        self.refused = true;
+        self.spend(Cost::Action, now_us);
+        if by_person && !word && !self.settings.continue_after_rejection {
+            self.turn = Turn::Open { held: true };
+        }
+        Ok(())
+    }
+
+    fn asked(&mut self, id: &CallId, approval: &Approval) -> Result<(), Impossible> {
+        if !matches!(self.call(id)?.state(), crate::call::State::Generated { .. }) {
+            return Err(Impossible::Misplaced("a question about a call that is not `generated`"));
+        }
+        let question = Question { approval: approval.clone(), approved: None };
+        self.questions.insert(id.clone(), question);
+        Ok(())
+    }
+
+    fn settled(&mut self, now_us: i64, id: &CallId, answer: &Settlement) -> Result<(), Impossible> {
+        let superseded = *answer == Settlement::Superseded;
+        let open = |question: &&mut Question| superseded || question.approved.is_none();
+        let question = self.questions.get_mut(id).filter(open);
+        let question = question.ok_or_else(|| Impossible::NoQuestion(id.clone()))?;
+        let action = question.approval.action.clone();
+        match answer {
+            Settlement::Approved { by, for_session } => {
+                question.approved = Some(by.clone());
+                if let (true, DecidedBy::Human(user)) = (for_session, by) {
+                    self.remembered.insert(action, Remembered::Granted(user.clone()));
+                }
+                Ok(())
+            }
+            Settlement::Denied { by, word } => {
+                if let DecidedBy::Human(user) = by {
+                    self.remembered.insert(action, Remembered::Refused(user.clone()));
+                }
+                let reason = Canceled::Refused { who: by.clone(), word: word.clone() };
+                self.refused(now_us, id, reason)
+            }
+            Settlement::Expired => self.refused(now_us, id, Canceled::Expired),
+            Settlement::Superseded => {
+                self.questions.remove(id);
+                Ok(())
+            }
+        }
+    }
+
+    fn restored(&mut self, now_us: i64) -> Result<(), Impossible> {
+        let ran = |call: &&mut Call| matches!(call.state(), crate::call::State::Calling { .. });
+        for call in self.calls.iter_mut().filter(ran) {
+            call.take(CallEvent::Interrupt)?;
+        }
+        self.budget = self.budget.restored(now_us);
+        self.extension = None;
+        self.history.note_restored(self.calls.is_empty());
+        Ok(())
+    }
+
+    /// When every call of the turn is final, their results go into the history.
+    fn settle_turn(&mut self) {
+        if self.calls.is_empty() || !self.calls.iter().all(|call| call.state().is_final()) {
+            return;
+        }
+        let calls = std::mem::take(&mut self.calls);
+        self.history.resolved(&calls);
+        self.questions.clear();
+        if self.turn == (Turn::Open { held: true }) {
+            self.turn = Turn::Over(End::Refused);
+        }
+    }
+
+    fn call(&mut self, id: &CallId) -> Result<&mut Call, Impossible> {
+        let found = self.calls.iter_mut().find(|call| call.id() == id);
+        found.ok_or_else(|| Impossible::NoCall(id.clone()))
+    }
+
+    /// Spends what can be spent; what is over is felt at the next model call.
+    fn spend(&mut self, cost: Cost, now_us: i64) {
+        self.budget = self.budget.charge(cost, now_us).unwrap_or(self.budget);
+    }
+
+    /// Its settings.
+    pub fn settings(&self) -> Settings {
+        self.settings
+    }
+
+    /// Its budget.
+    pub fn budget(&self) -> &Budget {
+        &self.budget
+    }
+
+    /// What the model is sent.
+    pub fn history(&self) -> &History {
+        &self.history
+    }
+
+    /// The calls of the turn that are not all resolved yet.
+    pub fn calls(&self) -> &[Call] {
+        &self.calls
+    }
+
+    /// The pending or answered question about a call, and who approved it.
+    pub fn question(&self, call: &CallId) -> Option<(&Approval, Option<&DecidedBy>)> {
+        self.questions.get(call).map(|question| (&question.approval, question.approved.as_ref()))
+    }
+
+    /// Every question that waits for an answer.
+    pub fn pending(&self) -> impl Iterator<Item = (&CallId, &Approval)> {
+        let open = self.questions.iter().filter(|(_, question)| question.approved.is_none());
+        open.map(|(call, question)| (call, &question.approval))
+    }
+
+    /// What a person said of this action earlier in the session.
+    pub fn remembered(&self, action: &Digest) -> Option<&Remembered> {
+        self.remembered.get(action)
+    }
+
+    /// Completed model calls: the position of a script model.
+    pub fn model_calls(&self) -> u64 {
+        self.model_calls
+    }
+
+    /// Calls that were proposed so far: the number of the last one.
+    pub fn calls_made(&self) -> u64 {
+        self.calls_made
+    }
+
+    /// Whether the policy or a person refused anything.
+    pub fn was_refused(&self) -> bool {
+        self.refused
+    }
+
+    /// Where it is in its life.
+    pub fn phase(&self) -> Phase {
+        if let Some(outcome) = self.closed {
+            return Phase::Closed(outcome);
+        }
+        if self.review.is_some() {
+            return Phase::Reviewing;
+        }
+        if self.extension.is_some() {
+            return Phase::WaitingExtension;
+        }
+        match self.turn {
+            Turn::Over(_) => Phase::WaitingInput,
+            Turn::Open { .. } if self.pending().next().is_some() => Phase::WaitingApproval,
+            Turn::Open { .. } => Phase::Running,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,77 @@
+//! The built-in tools: what the model is told of each, the schema of its arguments, and its category.
+//!
+//! A tool that is not here is unknown: it is judged as a delete and never run.
+
+use serde_json::{Value, json};
+
+use crate::model::ToolSpec;
+
+/// The working directory of every tool.
+pub const WORKSPACE: &str = "/workspace";
+
+/// Whether a tool only reads the workspace, so that several may run together.
+pub fn is_read(tool: &str) -> bool {
+    matches!(tool, "read" | "list" | "glob" | "grep")
+}
+
+/// The built-in tools, in the order in which the model sees them.
+pub fn built_in() -> Vec<ToolSpec> {
+    let path = || json!({"type": "string", "minLength": 1, "maxLength": 4096});
+    let text = || json!({"type": "string"});
+    let number = |most: u64| json!({"type": "integer", "minimum": 1, "maximum": most});
+    vec![
+        spec(
+            "read",
+            "Read a text file. Lines come numbered; use offset and limit for long files.",
+            &json!({"path": path(), "offset": number(10_000_000), "limit": number(2000)}),
+            &["path"],
+        ),
+        spec("list", "List a folder.", &json!({"path": path()}), &["path"]),
+        spec(
+            "glob",
+            "Find files by pattern, such as **/*.rs.",
+            &json!({"pattern": path(), "path": path()}),
+            &["pattern"],
+        ),
+        spec(
+            "grep",
+            "Search file contents with a regular expression.",
+            &json!({"pattern": path(), "path": path(), "include": path()}),
+            &["pattern"],
+        ),
+        spec(
+            "write",
+            "Create or replace a file.",
+            &json!({"path": path(), "content": text()}),
+            &["path", "content"],
+        ),
+        spec(
+            "edit",
+            "Replace one exact piece of a file. old must occur exactly once.",
+            &json!({"path": path(), "old": {"type": "string", "minLength": 1}, "new": text()}),
+            &["path", "old", "new"],
+        ),
+        spec(
+            "delete",
+            "Delete a file, or a folder with recursive.",
+            &json!({"path": path(), "recursive": {"type": "boolean"}}),
+            &["path"],
+        ),
+        spec(
+            "bash",
+            "Run a bash command in /workspace. No network. Output is cut in the middle when long.",
+            &json!({"command": {"type": "string", "minLength": 1, "maxLength": 65536}}),
+            &["command"],
+        ),
+    ]
+}
+
+fn spec(name: &str, description: &str, properties: &Value, required: &[&str]) -> ToolSpec {
+    let schema = json!({
+        "type": "object",
+        "properties": properties,
+        "required": required,
+        "additionalProperties": false,
+    });
+    ToolSpec { name: name.to_owned(), description: description.to_owned(), schema }
+}

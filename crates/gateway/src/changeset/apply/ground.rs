@@ -1,0 +1,215 @@
+//! The person's tree, to be written: every act is relative to a directory opened beneath the root, through no link.
+//!
+//! Files change places by rename only, never by being written in place, and no act replaces what it was not told of.
+
+use std::collections::BTreeSet;
+use std::fs::File;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::path::Path;
+
+use enclos_sandbox::layer::{Entry, Kind, Tree, names_git};
+use rustix::fs::{
+    AtFlags, CWD, FlockOperation, Gid, Mode, OFlags, RenameFlags, Uid, chownat, fchmod, fchown, flock, fsync,
+    mkdirat, openat, renameat_with, symlinkat, unlinkat,
+};
+use rustix::io::Errno;
+
+use super::ApplyError;
+use super::record::Attributes;
+use crate::changeset::content::{copy, mode_of};
+use crate::changeset::model::Side;
+
+/// A tree that nobody else applies to while this lives.
+#[derive(Debug)]
+pub(super) struct Ground {
+    tree: Tree,
+    lock: OwnedFd,
+}
+
+impl Drop for Ground {
+    fn drop(&mut self) {
+        // Said aloud, because a process that is being started may hold a copy of the descriptor for a moment.
+        let _ = flock(&self.lock, FlockOperation::Unlock);
+    }
+}
+
+impl Ground {
+    /// Opens a tree and locks it against other applications.
+    pub(super) fn lock(root: &Path) -> Result<Self, ApplyError> {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let lock = openat(CWD, root, flags, Mode::empty()).map_err(ApplyError::write("."))?;
+        match flock(&lock, FlockOperation::NonBlockingLockExclusive) {
+            Ok(()) => {}
+            Err(Errno::WOULDBLOCK) => return Err(ApplyError::Busy),
+            Err(error) => return Err(ApplyError::write(".")(error)),
+        }
+        Ok(Self { tree: Tree::open(root).map_err(ApplyError::write("."))?, lock })
+    }
+
+    /// The tree, to be read.
+    pub(super) fn tree(&self) -> &Tree {
+        &self.tree
+    }
+
+    /// The file or link at a path; `None` if there is nothing, or something else.
+    pub(super) fn side(&self, path: &str) -> io::Result<Option<Side>> {
+        match self.tree.entry(path)?.as_ref().and_then(mode_of) {
+            Some(mode) => copy(&self.tree, path, mode, &mut io::sink()).map(Some),
+            None => Ok(None),
+        }
+    }
+
+    /// Makes a new file beneath the root and hands it out to be filled.
+    pub(super) fn create(&self, path: &str) -> io::Result<File> {
+        let (directory, name) = self.parent(path)?;
+        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        Ok(File::from(openat(directory, name, flags, Mode::RUSR | Mode::WUSR)?))
+    }
+
+    /// Gives a filled file its attributes and makes it durable.
+    pub(super) fn finish(file: &File, attributes: Attributes) -> io::Result<()> {
+        own(fchown(file, Some(uid(attributes)), Some(gid(attributes))))?;
+        fchmod(file, Mode::from_raw_mode(attributes.mode & 0o777))?;
+        Ok(fsync(file)?)
+    }
+
+    /// Makes a link.
+    pub(super) fn link(&self, path: &str, target: &[u8], attributes: Attributes) -> io::Result<()> {
+        let (directory, name) = self.parent(path)?;
+        symlinkat(target, &directory, name)?;
+        own(chownat(directory, name, Some(uid(attributes)), Some(gid(attributes)), AtFlags::SYMLINK_NOFOLLOW))
+    }
+
+    /// Makes a directory; one that is there already is left as it is.
+    pub(super) fn make_directory(&self, path: &str, attributes: Attributes) -> io::Result<()> {
+        let (parent, name) = self.parent(path)?;
+        match mkdirat(parent, name, Mode::RWXU) {
+            Ok(()) => {}
+            Err(Errno::EXIST) => return Ok(()),
+            Err(error) => return Err(error.into()),
+        }
+        let made = self.tree.directory(path)?;
+        own(fchown(&made, Some(uid(attributes)), Some(gid(attributes))))?;
+        Ok(fchmod(made, Mode::from_raw_mode(attributes.mode & 0o7777))?)
+    }
+
+    /// Removes a directory if it is empty; whether it is gone.
+    pub(super) fn remove_directory(&self, path: &str) -> io::Result<bool> {
+        self.unlink(path, AtFlags::REMOVEDIR)
+    }
+
+    /// Removes a file or link; whether it is gone.
+    pub(super) fn remove(&self, path: &str) -> io::Result<bool> {
+        self.unlink(path, AtFlags::empty())
+    }
+
+    /// Moves a file to where nothing is.
+    pub(super) fn shift(&self, from: &str, to: &str) -> io::Result<()> {
+        self.rename(from, to, RenameFlags::NOREPLACE)
+    }
+
+    /// Lets two files change places.
+    pub(super) fn exchange(&self, one: &str, other: &str) -> io::Result<()> {
+        self.rename(one, other, RenameFlags::EXCHANGE)
+    }
+
+    /// Makes the directories of some paths durable.
+    pub(super) fn settle<'a>(&self, paths: impl Iterator<Item = &'a str>) -> io::Result<()> {
+        let parents: BTreeSet<&str> = paths.map(parent_of).chain([""]).collect();
+        for parent in parents {
+            match self.tree.directory(parent) {
+                Ok(directory) => fsync(directory)?,
+                Err(error) if is_missing(&error) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+
+    /// The nearest directory of a path that is there.
+    pub(super) fn nearest(&self, path: &str) -> io::Result<Entry> {
+        let mut parent = parent_of(path);
+        loop {
+            match self.tree.entry(parent)? {
+                Some(entry) if entry.kind == Kind::Directory => return Ok(entry),
+                _ if parent.is_empty() => return Err(io::ErrorKind::NotADirectory.into()),
+                _ => parent = parent_of(parent),
+            }
+        }
+    }
+
+    fn unlink(&self, path: &str, flags: AtFlags) -> io::Result<bool> {
+        let unlinked = self.parent(path).and_then(|(parent, name)| Ok(unlinkat(parent, name, flags)?));
+        match unlinked {
+            Ok(()) => Ok(true),
+            Err(error) if is_missing(&error) => Ok(true),
+            Err(error) if error.kind() == io::ErrorKind::DirectoryNotEmpty => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+
+    fn rename(&self, from: &str, to: &str, flags: RenameFlags) -> io::Result<()> {
+        let ((old, name), (new, other)) = (self.parent(from)?, self.parent(to)?);
+        Ok(renameat_with(old, name, new, other, flags)?)
+    }
+
+    /// The directory that holds a path, opened, and its last component.
+    fn parent<'a>(&self, path: &'a str) -> io::Result<(OwnedFd, &'a str)> {
+        let parent = parent_of(path);
+        let name = path.get(parent.len()..).unwrap_or_default().trim_start_matches('/');
+        Ok((self.tree.directory(parent)?, name))
+    }
+}
+
+/// The path of the directory that holds a path; empty for the root.
+pub(super) fn parent_of(path: &str) -> &str {
+    path.rfind('/').and_then(|at| path.get(..at)).unwrap_or_default()
+}
+
+/// Whether a change set may write a path at all.
+pub(super) fn is_sound(path: &str) -> bool {
+    let sound = |part: &str| !part.is_empty() && part != "." && part != ".." && !part.contains('\0');
+    path.split('/').all(sound) && !names_git(path.as_bytes())
+}
+
+/// Whether a path, or a directory on its way, is not there.
+fn is_missing(error: &io::Error) -> bool {
+    matches!(Errno::from_io_error(error), Some(Errno::NOENT | Errno::NOTDIR | Errno::LOOP))
+}
+
+/// A plain user cannot give files away; they stay their own.
+fn own(result: rustix::io::Result<()>) -> io::Result<()> {
+    match result {
+        Ok(()) | Err(Errno::PERM) => Ok(()),
+        Err(error) => Err(error.into()),
+    }
+}
+
+fn uid(attributes: Attributes) -> Uid {
+    Uid::from_raw(attributes.owner.0)
+}
+
+fn gid(attributes: Attributes) -> Gid {
+    Gid::from_raw(attributes.owner.1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{is_sound, parent_of};
+
+    #[test]
+    fn paths_stay_inside_and_out_of_git() {
+        for path in ["a", "a/b", ".gitignore", "a b/ü"] {
+            assert!(is_sound(path), "{path}");
+        }
+        for path in ["", "/a", "a/", "a//b", "..", "a/../b", "./a", ".git/config", "a/.GIT/x", "a\0b"] {
+            assert!(!is_sound(path), "{path}");
+        }
+    }
+
+    #[test]
+    fn parents() {
+        assert_eq!((parent_of("a"), parent_of("a/b/c"), parent_of("")), ("", "a/b", ""));
+    }
+}

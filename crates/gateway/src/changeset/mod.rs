@@ -1,0 +1,105 @@
+//! The change set: from what a session wrote to a reviewed, exact application in the person's tree.
+//!
+//! At opening [`record_opening`] writes down the moment, and [`record_unclean`] what git knows, beside the session.
+//! At the end [`Workspace::build`] makes the change set, [`Workspace::patch`] and [`Workspace::show`] tell it to git
+//! and to people, and [`Workspace::apply`] brings what a person accepted into their tree. It never runs git in a tree that an agent wrote, never commits, and leaves what is ignored,
+//! what is refused and every `.git` where they are.
+
+mod apply;
+mod base;
+mod binary;
+mod build;
+mod content;
+mod error;
+mod git;
+mod ignored;
+mod lines;
+mod merge;
+mod model;
+mod patch;
+mod quote;
+mod renames;
+mod show;
+mod snapshot;
+mod store;
+
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use enclos_sandbox::layer::Layer;
+
+pub use apply::{Applied, ApplyError, Cause, Conflict, Recovered, recover, undo};
+pub use base::record_opening;
+pub use build::Inspect;
+pub use content::MAX_TEXT;
+pub use enclos_sandbox::layer::{Reason, Refused, Special};
+pub use error::ChangeSetError;
+pub use lines::LineKind;
+pub use merge::Clash;
+pub use model::{
+    ChangeSet, Choice, FLAG_LINK_LEAVES_TREE, FLAG_NEW_EXECUTE_BIT, FLAG_PRIVILEGED_BITS, FileChange, Kind,
+    Known, Mode, Side,
+};
+pub use patch::{Omitted, Patch};
+pub use show::{Hunk, Line, Shown, compare, unified};
+pub use snapshot::record_unclean;
+
+use base::Base;
+
+/// A session's layer over the person's tree, with what is known of its base.
+#[derive(Debug)]
+pub struct Workspace {
+    repository: PathBuf,
+    layer: Layer,
+    base: Base,
+}
+
+impl Workspace {
+    /// Opens the layer directory of a session (which holds `upper`, `base` and perhaps `mask`) over the root of the
+    /// tree that it was opened on. No command may be running in it.
+    pub fn open(repository: &Path, layer: &Path) -> Result<Self, ChangeSetError> {
+        Ok(Self {
+            repository: repository.to_owned(),
+            base: Base::open(repository, layer)?,
+            layer: Layer::open(repository, layer)?,
+        })
+    }
+
+    /// The root of the person's tree.
+    pub fn repository(&self) -> &Path {
+        &self.repository
+    }
+
+    /// The bytes of a change before; empty if there was no such file. At most [`MAX_TEXT`].
+    fn before(&self, change: &FileChange) -> Result<Vec<u8>, ChangeSetError> {
+        let Some(side) = &change.before else { return Ok(Vec::new()) };
+        let path = change.source();
+        if let Some(kept) = self.base.store().kept(&side.digest) {
+            return read(kept, side, path);
+        }
+        let file = self.layer.base().file(path).map_err(ChangeSetError::read(path))?;
+        read(file, side, path)
+    }
+
+    /// The bytes of a change after; empty if the file is gone. At most [`MAX_TEXT`].
+    fn after(&self, change: &FileChange) -> Result<Vec<u8>, ChangeSetError> {
+        let Some(side) = &change.after else { return Ok(Vec::new()) };
+        let (path, upper) = (change.path.as_str(), self.layer.upper());
+        if side.mode.is_link() {
+            let target = upper.target(path).map_err(ChangeSetError::read(path))?;
+            return read(target.as_slice(), side, path);
+        }
+        read(upper.file(path).map_err(ChangeSetError::read(path))?, side, path)
+    }
+}
+
+/// Reads a content that must be the one of a side.
+fn read(from: impl Read, side: &Side, path: &str) -> Result<Vec<u8>, ChangeSetError> {
+    let mut bytes = Vec::new();
+    from.take(MAX_TEXT + 1).read_to_end(&mut bytes).map_err(ChangeSetError::read(path))?;
+    if content::side(side.mode, &bytes) == *side {
+        Ok(bytes)
+    } else {
+        Err(ChangeSetError::Stale { path: path.to_owned() })
+    }
+}

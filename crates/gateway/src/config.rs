@@ -1,0 +1,248 @@
+//! The configuration of a gateway: flag, then environment, then the person's file, then `/etc/enclos`.
+//!
+//! An unknown key and a value that cannot be read are refused with their line; no default is taken in their place.
+//! Policy clamps what is set here, and is not set here.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use enclos_core::budget::{self, Limits};
+use enclos_protocol::env::{self, Environment};
+use enclos_protocol::error::{ApiError, Fault};
+use serde::Deserialize;
+
+use crate::places::Places;
+
+/// The configuration for the whole machine.
+const MACHINE_FILE: &str = "/etc/enclos/config.toml";
+
+/// A configuration file as it is written.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct Written {
+    model: Option<String>,
+    preset: Option<String>,
+    models: BTreeMap<String, ModelEntry>,
+    execution: Execution,
+}
+
+/// A model that has a name.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct ModelEntry {
+    /// Its specification, as `--model` takes it.
+    pub spec: String,
+    /// The file that holds its key, and nothing else.
+    pub key_file: Option<PathBuf>,
+    /// Tokens that its window holds.
+    pub context_tokens: Option<u64>,
+}
+
+/// The table `[execution]`.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct Execution {
+    place: Option<String>,
+    session_max_actions: Option<u64>,
+    session_max_minutes: Option<u64>,
+    session_max_extensions: Option<u64>,
+    session_max_tokens: Option<u64>,
+    session_max_commands: Option<u64>,
+    command_max_seconds: Option<u64>,
+    command_max_output_bytes: Option<u64>,
+}
+
+/// What the configuration says, all sources joined.
+#[derive(Clone, Debug)]
+pub(crate) struct Config {
+    /// The model to take when none is named.
+    pub model: Option<String>,
+    /// The preset to take when none is named.
+    pub preset: Option<String>,
+    /// Models by name.
+    pub models: BTreeMap<String, ModelEntry>,
+    /// The limits of a session.
+    pub limits: Limits,
+    /// Seconds of one command.
+    pub command_seconds: u64,
+    /// Bytes of a command's output that are kept.
+    pub command_output_bytes: u64,
+    /// Settings that differ from their default, in words.
+    pub announced: Vec<String>,
+}
+
+/// Seconds that one command may take.
+pub(crate) const COMMAND_SECONDS: u64 = 600;
+/// Bytes of one command's output that are kept.
+pub(crate) const COMMAND_OUTPUT_BYTES: u64 = 10 * 1024 * 1024;
+
+impl Config {
+    /// Reads the files and the environment.
+    ///
+    /// # Errors
+    /// The first setting that cannot be read, with its place and what was expected.
+    pub(crate) fn load(places: &Places, environment: &Environment) -> Result<Self, ApiError> {
+        let mut files = Vec::new();
+        for file in [places.config_file(), PathBuf::from(MACHINE_FILE)] {
+            if let Some(text) = read_if_there(&file)? {
+                files.push(parse(&file, &text)?);
+            }
+        }
+        Self::join(&files, environment)
+    }
+
+    fn join(files: &[Written], environment: &Environment) -> Result<Self, ApiError> {
+        let places = files.iter().filter_map(|file| file.execution.place.as_deref());
+        place(environment.get(env::EXECUTION).into_iter().chain(places).next())?;
+        let mut numbers = Numbers { files, environment, announced: Vec::new() };
+        let default = Limits::DEFAULT;
+        let limits = Limits {
+            actions: numbers.read(env::MAX_ACTIONS, "session_max_actions", default.actions, 1)?,
+            minutes: numbers.read(env::MAX_MINUTES, "session_max_minutes", default.minutes, 1)?,
+            extensions: numbers.read(env::MAX_EXTENSIONS, "session_max_extensions", default.extensions, 0)?,
+            tokens: numbers.read(env::MAX_TOKENS, "session_max_tokens", default.tokens, 1)?,
+            commands: numbers.read(env::MAX_COMMANDS, "session_max_commands", default.commands, 1)?,
+        };
+        let command_seconds =
+            numbers.read(env::COMMAND_SECONDS, "command_max_seconds", COMMAND_SECONDS, 1)?;
+        let output = "command_max_output_bytes";
+        let command_output_bytes = numbers.read(env::COMMAND_OUTPUT, output, COMMAND_OUTPUT_BYTES, 1)?;
+        let announced = numbers.announced;
+        let mut models = BTreeMap::new();
+        for file in files.iter().rev() {
+            models.extend(file.models.clone());
+        }
+        Ok(Self {
+            model: files.iter().find_map(|file| file.model.clone()),
+            preset: files.iter().find_map(|file| file.preset.clone()),
+            models,
+            limits,
+            command_seconds,
+            command_output_bytes,
+            announced,
+        })
+    }
+}
+
+/// Reads numbers from the environment, else from the files, and notes what differs from its default.
+struct Numbers<'a> {
+    files: &'a [Written],
+    environment: &'a Environment,
+    announced: Vec<String>,
+}
+
+impl Numbers<'_> {
+    fn read(&mut self, variable: &str, key: &str, default: u64, least: u64) -> Result<u64, ApiError> {
+        let in_files = self.files.iter().find_map(|file| file.execution.number(key));
+        let written = match (self.environment.get(variable), in_files) {
+            (Some(text), _) => Some(budget::read_limit(variable, text, least)),
+            (None, Some(value)) => {
+                Some(budget::read_limit(&format!("execution.{key}"), &value.to_string(), least))
+            }
+            (None, None) => None,
+        };
+        let value = written.transpose().map_err(|bad| ApiError::new(Fault::Usage, bad.to_string()))?;
+        let value = value.unwrap_or(default);
+        if value != default {
+            let side = if value > default { "looser" } else { "tighter" };
+            self.announced.push(format!("{key} is {value}, {side} than the default {default}"));
+        }
+        Ok(value)
+    }
+}
+
+impl Execution {
+    fn number(&self, key: &str) -> Option<u64> {
+        match key {
+            "session_max_actions" => self.session_max_actions,
+            "session_max_minutes" => self.session_max_minutes,
+            "session_max_extensions" => self.session_max_extensions,
+            "session_max_tokens" => self.session_max_tokens,
+            "session_max_commands" => self.session_max_commands,
+            "command_max_seconds" => self.command_max_seconds,
+            "command_max_output_bytes" => self.command_max_output_bytes,
+            _ => None,
+        }
+    }
+}
+
+/// Checks where commands run.
+fn place(written: Option<&str>) -> Result<(), ApiError> {
+    match written {
+        None | Some("workstation") => Ok(()),
+        Some("server") => Err(ApiError::new(
+            Fault::Usage,
+            "`ENCLOS_AGENT_EXECUTION` is `server`: this build has no execution host",
+        )
+        .hint("unset it, or set it to `workstation`, to run in a sandbox on this machine")),
+        Some(other) => Err(ApiError::new(
+            Fault::Usage,
+            format!("`ENCLOS_AGENT_EXECUTION` is `{other}`: expected `workstation` or `server`"),
+        )),
+    }
+}
+
+fn read_if_there(file: &Path) -> Result<Option<String>, ApiError> {
+    match std::fs::read_to_string(file) {
+        Ok(text) => Ok(Some(text)),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+        Err(error) => {
+            Err(ApiError::new(Fault::Usage, format!("`{}` cannot be read: {error}", file.display())))
+        }
+    }
+}
+
+fn parse(file: &Path, text: &str) -> Result<Written, ApiError> {
+    toml::from_str(text).map_err(|error| {
+        let line = error
+            .span()
+            .map_or(1, |span| text.get(..span.start).map_or(1, |head| head.matches('\n').count() + 1));
+        let message = format!("`{}`, line {line}: {}", file.display(), error.message());
+        ApiError::new(Fault::Usage, message).hint("mend or remove that line; nothing was started")
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(text: &str, environment: &[(&str, &str)]) -> Result<Config, ApiError> {
+        let file = parse(Path::new("config.toml"), text)?;
+        Config::join(&[file], &Environment::of(environment.iter().copied()))
+    }
+
+    #[test]
+    fn the_environment_wins_over_the_file_and_a_difference_is_announced() {
+        let text = "[execution]\nsession_max_actions = 20\nsession_max_minutes = 90\n";
+        let config = of(text, &[("ENCLOS_SESSION_MAX_ACTIONS", "10")]).unwrap();
+        assert_eq!((config.limits.actions, config.limits.minutes), (10, 90));
+        assert!(config.announced.iter().any(|note| note.contains("tighter than the default 150")));
+        assert!(config.announced.iter().any(|note| note.contains("looser than the default 45")));
+    }
+
+    #[test]
+    fn what_cannot_be_read_is_refused_and_never_taken_for_a_default() {
+        for variable in [env::MAX_ACTIONS, env::MAX_MINUTES, env::MAX_TOKENS, env::COMMAND_SECONDS] {
+            let error = of("", &[(variable, "many")]).unwrap_err();
+            assert_eq!(error.fault, Fault::Usage);
+            assert!(error.message.contains(variable) && error.message.contains("`many`"), "{error}");
+        }
+        assert!(of("[execution]\nsession_max_actions = 0\n", &[]).is_err());
+    }
+
+    #[test]
+    fn an_unknown_key_is_refused_with_its_line() {
+        let error = of("model = \"m\"\n\n[execution]\nsession_max_action = 3\n", &[]).unwrap_err();
+        assert!(error.message.contains("line 4"), "{error}");
+        assert!(error.message.contains("session_max_action"), "{error}");
+    }
+
+    #[test]
+    fn the_place_is_read_and_refused_when_unknown() {
+        assert!(of("", &[(env::EXECUTION, "workstation")]).is_ok());
+        for value in ["server", "Workstation", "", "cloud"] {
+            let error = of("", &[(env::EXECUTION, value)]).unwrap_err();
+            assert_eq!(error.fault, Fault::Usage, "{value}");
+        }
+    }
+}

@@ -1,0 +1,406 @@
+//! The gateway that a person runs for themselves: the whole API in this process.
+
+use std::cell::OnceCell;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use enclos_connect::model::{Model, ModelError, ModelSpec, Secret};
+use enclos_core::command::{self, Reading};
+use enclos_core::decision::DecidedBy;
+use enclos_core::ids::SessionId;
+use enclos_core::policy::Policy;
+use enclos_core::session::{Event, Outcome, Phase};
+use enclos_core::verdict::Verdict;
+use enclos_protocol::api::{
+    Attached, CommandQuestion, ExplainRequest, Gateway, OpenRequest, ResumeRequest, SandboxRequest,
+};
+use enclos_protocol::changeset::{AppliedView, ChangeSetView};
+use enclos_protocol::env::{self, Environment};
+use enclos_protocol::error::{ApiError, Fault};
+use enclos_protocol::order::Order;
+use enclos_protocol::report::{
+    Check, Explanation, Exported, PolicyReport, SandboxRun, SessionDetail, SessionRow, Verification,
+};
+use enclos_store::{Lease, LeaseError, Store};
+use serde_json::{Map, Value, json};
+use tokio::sync::mpsc;
+
+use crate::clock::Clock;
+use crate::config::Config;
+use crate::control::{self, Control};
+use crate::identity::Person;
+use crate::places::Places;
+use crate::policies::{Choice, Sources};
+use crate::redact::Redactor;
+use crate::repo::Repo;
+use crate::session::{self, Again, Facts, Opening};
+use crate::sessions::{self, of_store};
+use crate::{changes, explain, journal, machine};
+
+/// Content of a closed session is kept so long, in microseconds: 30 days.
+const RETENTION_US: i64 = 30 * 24 * 3600 * 1_000_000;
+
+/// A gateway of one's own.
+#[derive(Debug)]
+pub struct Local {
+    environment: Environment,
+    places: Places,
+    config: Config,
+    clock: Clock,
+    person: Person,
+    store: OnceCell<Store>,
+}
+
+impl Local {
+    /// A gateway on this machine. Configuration and environment are read here, once.
+    ///
+    /// # Errors
+    /// The first setting that cannot be read. Nothing is started then.
+    pub fn new(environment: Environment, clock: Clock) -> Result<Self, ApiError> {
+        let places = Places::find(&environment)?;
+        let config = Config::load(&places, &environment)?;
+        Ok(Self { environment, places, config, clock, person: Person::here(), store: OnceCell::new() })
+    }
+
+    /// The store, opened at its first use. What is due is erased and cleaned up then.
+    fn store(&self) -> Result<Store, ApiError> {
+        if let Some(store) = self.store.get() {
+            return Ok(store.clone());
+        }
+        let key = self.environment.get(env::MODEL_KEY);
+        let redactor =
+            Arc::new(Redactor::new(key.into_iter().chain(self.keys().iter().map(String::as_str)))?);
+        let store = Store::open(self.places.state(), redactor).map_err(|error| of_store(&error))?;
+        let now_us = self.clock.now_us();
+        store.erase_content(now_us.saturating_sub(RETENTION_US), now_us).map_err(|error| of_store(&error))?;
+        Ok(self.store.get_or_init(|| store).clone())
+    }
+
+    /// The keys that the configuration names. One that cannot be read is an error where its model is used.
+    fn keys(&self) -> Vec<String> {
+        let files = self.config.models.values().filter_map(|model| model.key_file.as_ref());
+        files.filter_map(|file| std::fs::read_to_string(file).ok()).map(|key| key.trim().to_owned()).collect()
+    }
+
+    fn home(&self) -> Option<PathBuf> {
+        self.environment.get(env::HOME).map(PathBuf::from)
+    }
+
+    fn repo(&self, folder: &Path) -> Result<Repo, ApiError> {
+        Repo::find(folder, self.home().as_deref(), &self.places, self.person.uid)
+    }
+
+    fn policy(&self, choice: Choice<'_>) -> Result<(Sources, Policy), ApiError> {
+        let preset = choice.preset.or(self.config.preset.as_deref().filter(|_| choice.files.is_empty()));
+        let sources = Sources::gather(&self.places, Choice { preset, ..choice })?;
+        let policy = sources.load()?;
+        Ok((sources, policy))
+    }
+
+    /// The model that is meant, its window when it is configured, and its full specification.
+    fn model(&self, named: Option<&str>) -> Result<(Model, Option<u64>, String), ApiError> {
+        let none = || {
+            ApiError::new(Fault::Usage, "no model is named")
+                .hint("name one: --model openai:http://127.0.0.1:8080/v1#MODEL, or --model script:FILE")
+                .hint("or set `model = \"…\"` in the configuration file")
+        };
+        let name = named.or(self.config.model.as_deref()).ok_or_else(none)?;
+        let entry = self.config.models.get(name);
+        let spec = entry.map_or(name, |entry| entry.spec.as_str());
+        let parsed = ModelSpec::parse(spec).map_err(|error| of_model(&error))?;
+        let key = match entry.and_then(|entry| entry.key_file.as_ref()) {
+            Some(file) => Some(std::fs::read_to_string(file).map_err(|error| {
+                ApiError::new(
+                    Fault::Usage,
+                    format!("the key file `{}` cannot be read: {error}", file.display()),
+                )
+            })?),
+            None => self.environment.get(env::MODEL_KEY).map(str::to_owned),
+        };
+        let key = key.map(|key| key.trim().to_owned()).filter(|key| !key.is_empty()).map(Secret::new);
+        let model = Model::from_spec(&parsed, key).map_err(|error| of_model(&error))?;
+        Ok((model, entry.and_then(|entry| entry.context_tokens), spec.to_owned()))
+    }
+
+    fn take(&self, id: &SessionId) -> Result<Lease, ApiError> {
+        self.store()?.lease(id).map_err(|error| match &error {
+            LeaseError::Held { .. } => {
+                ApiError::new(Fault::Usage, format!("the session `{id}` is at work: {error}"))
+                    .hint(format!("stop it first: enclos stop {id}"))
+            }
+            LeaseError::Store(inner) => of_store(inner),
+        })
+    }
+
+    /// The layer and the repository of a session whose change set can be handled.
+    fn made_by(&self, id: &SessionId) -> Result<(PathBuf, PathBuf), ApiError> {
+        let store = self.store()?;
+        let row = store.session(id).map_err(|error| of_store(&error))?;
+        if row.closed_us.is_some() {
+            let message = format!("the session `{id}` is closed: it has no change set any more");
+            return Err(
+                ApiError::new(Fault::Usage, message).hint(format!("see what happened: enclos show {id}"))
+            );
+        }
+        let layer = self.places.session(id).join("layer");
+        changes::recover(&self.places.session(id))?;
+        Ok((row.repo, layer))
+    }
+
+    fn listen(&self, id: &SessionId, orders: &mpsc::UnboundedSender<Order>) -> Result<Control, ApiError> {
+        control::listen(&self.places.run(), id, orders.clone()).map_err(|error| {
+            ApiError::new(
+                Fault::Internal,
+                format!("the control socket of the session cannot be made: {error}"),
+            )
+        })
+    }
+
+    fn human(&self) -> DecidedBy {
+        DecidedBy::Human(self.person.user.clone())
+    }
+}
+
+/// An error of a model's specification.
+fn of_model(error: &ModelError) -> ApiError {
+    ApiError::new(Fault::Usage, error.to_string())
+}
+
+/// A session's name: 26 characters that sort by time.
+fn new_id(now_us: i64) -> Result<SessionId, ApiError> {
+    const DIGITS: &[u8; 32] = b"0123456789abcdefghjkmnpqrstvwxyz";
+    let mut random = [0_u8; 16];
+    getrandom::fill(&mut random).map_err(|error| ApiError::new(Fault::Internal, error.to_string()))?;
+    let millis = u64::try_from(now_us / 1000).unwrap_or(0);
+    let time = (0..10).rev().map(|place| (millis >> (5 * place)) & 31);
+    let rest = random.iter().map(|byte| u64::from(byte & 31));
+    let text: String = time
+        .chain(rest)
+        .filter_map(|digit| DIGITS.get(usize::try_from(digit).ok()?))
+        .map(|b| char::from(*b))
+        .collect();
+    Ok(SessionId::new(format!("sess_{text}")))
+}
+
+/// What a session is opened with again.
+#[derive(serde::Serialize, serde::Deserialize)]
+struct Sealed {
+    model: String,
+    preset: Option<String>,
+    policy: Vec<PathBuf>,
+    repo: PathBuf,
+}
+
+impl Sealed {
+    fn to_map(&self) -> Map<String, Value> {
+        match json!(self) {
+            Value::Object(map) => map,
+            _ => Map::new(),
+        }
+    }
+}
+
+impl Gateway for Local {
+    async fn open(&self, request: OpenRequest) -> Result<Attached, ApiError> {
+        let repo = self.repo(&request.repo)?;
+        let choice =
+            Choice { preset: request.preset.as_deref(), files: &request.policy, repo: Some(&repo.root) };
+        let (sources, policy) = self.policy(choice)?;
+        let (model, context_tokens, spec) = self.model(request.model.as_deref())?;
+        let id = new_id(self.clock.now_us())?;
+        let sealed = Sealed {
+            model: spec,
+            preset: request.preset,
+            policy: absolute(request.policy),
+            repo: repo.root.clone(),
+        };
+        let orders = mpsc::unbounded_channel();
+        let control = self.listen(&id, &orders.0)?;
+        let opening = Opening {
+            clock: self.clock.clone(),
+            store: self.store()?,
+            config: self.config.clone(),
+            person: self.person.clone(),
+            home: self.home(),
+            repo,
+            policy,
+            sources: sources.described(),
+            model,
+            context_tokens,
+            answering: request.answering,
+            conversation: request.conversation,
+            patch: request.patch,
+            again: sealed.to_map(),
+            control: Some(control),
+            orders,
+        };
+        session::open(id, request.task, opening).await
+    }
+
+    async fn resume(&self, request: ResumeRequest) -> Result<Attached, ApiError> {
+        let store = self.store()?;
+        let row = store.session(&request.session).map_err(|error| of_store(&error))?;
+        let erased =
+            || ApiError::new(Fault::Usage, "the session's content was erased: it cannot be taken up again");
+        let sealed: Sealed = serde_json::from_value(Value::Object(row.extra.ok_or_else(erased)?))
+            .map_err(|error| ApiError::new(Fault::Internal, error.to_string()))?;
+        let lease = self.take(&request.session)?;
+        let repo = self.repo(&sealed.repo)?;
+        let choice =
+            Choice { preset: sealed.preset.as_deref(), files: &sealed.policy, repo: Some(&repo.root) };
+        let (sources, policy) = self.policy(choice)?;
+        let (model, context_tokens, _) = self.model(Some(&sealed.model))?;
+        let orders = mpsc::unbounded_channel();
+        let control = self.listen(&request.session, &orders.0)?;
+        let opening = Opening {
+            clock: self.clock.clone(),
+            store,
+            config: self.config.clone(),
+            person: self.person.clone(),
+            home: self.home(),
+            repo,
+            policy,
+            sources: sources.described(),
+            model,
+            context_tokens,
+            answering: request.answering,
+            conversation: request.conversation,
+            patch: request.patch,
+            again: Map::new(),
+            control: Some(control),
+            orders,
+        };
+        session::resume(lease, opening, Again { extend: request.extend, message: request.message }).await
+    }
+
+    fn sessions(&self) -> Result<Vec<SessionRow>, ApiError> {
+        sessions::list(&self.store()?, &self.places)
+    }
+
+    fn show(&self, session: &SessionId) -> Result<SessionDetail, ApiError> {
+        sessions::show(&self.store()?, &self.places, session)
+    }
+
+    async fn stop(&self, session: &SessionId) -> Result<(), ApiError> {
+        self.store()?.session(session).map_err(|error| of_store(&error))?;
+        let taken = control::send(&self.places.run(), session, &Order::Stop).await;
+        if taken.unwrap_or(false) {
+            return Ok(());
+        }
+        let lease = self.take(session)?;
+        let (state, _) = session::replay(&self.store()?, session)?;
+        if let Phase::Closed(_) = state.phase() {
+            return Ok(());
+        }
+        let reason = format!("stopped by {}", self.person.user);
+        session::close_quietly(
+            &lease,
+            &self.clock,
+            &Event::Closed { outcome: Outcome::Stopped, reason },
+            &Facts::new(),
+        )?;
+        sessions::remove_layer(&self.places.session(session).join("layer"));
+        Ok(())
+    }
+
+    fn diff(&self, session: &SessionId) -> Result<ChangeSetView, ApiError> {
+        let (repo, layer) = self.made_by(session)?;
+        session::view(&repo, &layer)
+    }
+
+    fn apply(&self, session: &SessionId, files: Option<Vec<String>>) -> Result<AppliedView, ApiError> {
+        let (repo, layer) = self.made_by(session)?;
+        let lease = self.take(session)?;
+        let set = session::change_set(&repo, &layer)?;
+        // On the command line a file is accepted by naming it, a flagged one too.
+        let chosen = changes::Chosen { flagged: files.clone().unwrap_or_default(), files };
+        let by = self.human();
+        let (view, record) = session::accept(&lease, &self.clock, &repo, &layer, &set.digest, &chosen, &by)?;
+        let applied = enclos_store::Record {
+            kind: "changeset.applied".to_owned(),
+            time_us: self.clock.now_us(),
+            entry: record,
+            ..enclos_store::Record::default()
+        };
+        lease.append_wait(vec![applied]).map_err(|error| of_store(&error))?;
+        if view.left.is_empty() {
+            let event = Event::Closed {
+                outcome: Outcome::Accepted,
+                reason: "the change set was accepted".to_owned(),
+            };
+            session::close_quietly(&lease, &self.clock, &event, &Facts::new())?;
+            sessions::remove_layer(&layer);
+        }
+        Ok(view)
+    }
+
+    fn discard(&self, session: &SessionId) -> Result<(), ApiError> {
+        let (_, layer) = self.made_by(session)?;
+        let lease = self.take(session)?;
+        session::discard(&lease, &self.clock, &self.human())?;
+        sessions::remove_layer(&layer);
+        Ok(())
+    }
+
+    fn policy_check(&self, files: &[PathBuf]) -> Result<PolicyReport, ApiError> {
+        explain::check(files)
+    }
+
+    fn policy_explain(&self, request: &ExplainRequest) -> Result<Explanation, ApiError> {
+        let repo = request.repo.as_deref().map(|folder| self.repo(folder)).transpose()?;
+        let choice = Choice {
+            preset: request.preset.as_deref(),
+            files: &request.policy,
+            repo: repo.as_ref().map(|repo| repo.root.as_path()),
+        };
+        let (_, policy) = self.policy(choice)?;
+        explain::call(&policy, request)
+    }
+
+    fn explain_command(&self, question: &CommandQuestion, text: &str) -> Result<Reading, ApiError> {
+        if question.preset.is_none() && question.policy.is_empty() {
+            let base: Verdict = question.base.as_deref().unwrap_or("allow").parse().map_err(
+                |error: enclos_core::verdict::UnknownVerdict| ApiError::new(Fault::Usage, error.to_string()),
+            )?;
+            return Ok(command::judge(text, &command::Rules { base, contained: false, freed: &[] }));
+        }
+        let choice = Choice { preset: question.preset.as_deref(), files: &question.policy, repo: None };
+        let (_, policy) = self.policy(choice)?;
+        explain::command(&policy, text)
+    }
+
+    fn sandbox_run(
+        &self,
+        request: &SandboxRequest,
+        output: &mut dyn FnMut(bool, &[u8]),
+    ) -> Result<SandboxRun, ApiError> {
+        let repo = self.repo(&request.repo)?;
+        let choice = Choice { preset: request.preset.as_deref(), files: &[], repo: Some(&repo.root) };
+        let (_, policy) = self.policy(choice)?;
+        let target = machine::Target { repo: &repo, home: self.home(), uid: self.person.uid };
+        machine::run(&policy, &self.config, &target, request, output)
+    }
+
+    fn journal_export(
+        &self,
+        session: Option<&SessionId>,
+        out: &mut dyn std::io::Write,
+    ) -> Result<Exported, ApiError> {
+        journal::export(&self.store()?, session, out)
+    }
+
+    fn journal_verify(&self, file: Option<&Path>) -> Result<Verification, ApiError> {
+        match file {
+            Some(file) => Ok(journal::verify_file(file)),
+            None => journal::verify_store(self.places.state()),
+        }
+    }
+
+    fn doctor(&self) -> Vec<Check> {
+        machine::doctor(&self.places, &self.config)
+    }
+}
+
+fn absolute(files: Vec<PathBuf>) -> Vec<PathBuf> {
+    files.into_iter().map(|file| std::path::absolute(&file).unwrap_or(file)).collect()
+}

@@ -1,0 +1,236 @@
+//! What of a repository does not come into the sandbox: ignored files that are no dependency, and nested `.git`.
+//!
+//! The rules are those of `.gitignore` files, `info/exclude` and the person's own excludes. A file that the index
+//! tracks is shown whatever an ignore rule says. Links are never followed.
+
+use std::fs::{DirEntry, FileType};
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+
+use ignore::Match;
+use ignore::gitignore::{Gitignore, GitignoreBuilder};
+
+use super::{Shown, index};
+
+/// Ignored folders that come in all the same: what builds and tests need, and nobody keeps a secret in.
+const DEPENDENCIES: [&str; 30] = [
+    "target",
+    "node_modules",
+    "bower_components",
+    "jspm_packages",
+    ".venv",
+    "venv",
+    "env",
+    ".virtualenv",
+    "vendor",
+    "dist",
+    "build",
+    "out",
+    "bin",
+    "obj",
+    "_build",
+    "deps",
+    "__pycache__",
+    ".tox",
+    ".nox",
+    ".eggs",
+    ".gradle",
+    ".next",
+    ".nuxt",
+    ".svelte-kit",
+    ".dart_tool",
+    ".stack-work",
+    "dist-newstyle",
+    "elm-stuff",
+    "Pods",
+    "third_party",
+];
+
+/// Paths named in one remark.
+const NAMED: usize = 5;
+
+pub(super) fn survey(root: &Path, git: Option<&Path>, uid: u32) -> Shown {
+    let mut walk = Walk { root, uid, rules: vec![root_rules(root, git)], ..Walk::new(root, uid) };
+    walk.folder(root);
+    let Walk { mut hidden, unreadable, foreign, .. } = walk;
+    if !hidden.is_empty() {
+        let tracked = git.and_then(|git| index::tracked(git).ok()).unwrap_or_default();
+        hidden.retain(|path| !tracked.holds(path));
+    }
+    let ignored: Vec<&PathBuf> = hidden.iter().filter(|path| !is_git(path)).collect();
+    let mut notes = Vec::new();
+    note(&mut notes, "ignored by the repository and not shown in the sandbox", &ignored);
+    note(&mut notes, "cannot be read by you, nor in the sandbox", &unreadable.iter().collect::<Vec<_>>());
+    note(&mut notes, "belong to another user", &foreign.iter().collect::<Vec<_>>());
+    Shown { hidden, notes }
+}
+
+fn note(notes: &mut Vec<String>, what: &str, paths: &[&PathBuf]) {
+    if paths.is_empty() {
+        return;
+    }
+    let named: Vec<String> = paths.iter().take(NAMED).map(|path| path.display().to_string()).collect();
+    let more = paths.len().saturating_sub(NAMED);
+    let more = if more == 0 { String::new() } else { format!(" and {more} more") };
+    notes.push(format!("{what}: {}{more}", named.join(", ")));
+}
+
+fn is_git(path: &Path) -> bool {
+    path.file_name().is_some_and(|name| name.eq_ignore_ascii_case(".git"))
+}
+
+fn root_rules(root: &Path, git: Option<&Path>) -> Gitignore {
+    let mut rules = GitignoreBuilder::new(root);
+    if let Some(git) = git {
+        let folder = index::git_folder(git).unwrap_or_else(|| git.to_path_buf());
+        let common = index::common_folder(&folder);
+        rules.add(common.join("info/exclude"));
+    }
+    rules.build().unwrap_or_else(|_| Gitignore::empty())
+}
+
+struct Walk<'a> {
+    root: &'a Path,
+    uid: u32,
+    global: Gitignore,
+    rules: Vec<Gitignore>,
+    hidden: Vec<PathBuf>,
+    unreadable: Vec<PathBuf>,
+    foreign: Vec<PathBuf>,
+}
+
+impl<'a> Walk<'a> {
+    fn new(root: &'a Path, uid: u32) -> Self {
+        let (global, _) = GitignoreBuilder::new(root).build_global();
+        let (rules, hidden, unreadable, foreign) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        Self { root, uid, global, rules, hidden, unreadable, foreign }
+    }
+
+    fn folder(&mut self, folder: &Path) {
+        let Ok(entries) = std::fs::read_dir(folder) else {
+            self.unreadable.push(self.relative(folder));
+            return;
+        };
+        let entries: Vec<DirEntry> = entries.filter_map(Result::ok).collect();
+        let own = entries.iter().any(|entry| entry.file_name() == ".gitignore");
+        if own {
+            let mut rules = GitignoreBuilder::new(folder);
+            rules.add(folder.join(".gitignore"));
+            self.rules.push(rules.build().unwrap_or_else(|_| Gitignore::empty()));
+        }
+        for entry in &entries {
+            if let Ok(kind) = entry.file_type() {
+                self.entry(&entry.path(), entry, kind);
+            }
+        }
+        if own {
+            self.rules.pop();
+        }
+    }
+
+    fn entry(&mut self, path: &Path, entry: &DirEntry, kind: FileType) {
+        let name = entry.file_name();
+        if name.eq_ignore_ascii_case(".git") {
+            if path.parent() != Some(self.root) {
+                self.hidden.push(self.relative(path));
+            }
+            return;
+        }
+        if self.ignored(path, kind.is_dir()) {
+            let dependency = kind.is_dir() && name.to_str().is_some_and(|name| DEPENDENCIES.contains(&name));
+            if !dependency {
+                self.hidden.push(self.relative(path));
+            }
+            return;
+        }
+        if kind.is_dir() {
+            self.folder(path);
+        } else if kind.is_file() {
+            self.look(path, entry);
+        }
+    }
+
+    fn look(&mut self, path: &Path, entry: &DirEntry) {
+        let Ok(facts) = entry.metadata() else { return };
+        if facts.uid() != self.uid {
+            self.foreign.push(self.relative(path));
+        }
+        let mode = facts.permissions().mode();
+        let readable = if facts.uid() == self.uid { mode & 0o400 != 0 } else { mode & 0o044 != 0 };
+        if !readable && self.uid != 0 {
+            self.unreadable.push(self.relative(path));
+        }
+    }
+
+    /// The innermost rule that speaks of the path decides.
+    fn ignored(&self, path: &Path, is_dir: bool) -> bool {
+        for rules in self.rules.iter().rev().chain(std::iter::once(&self.global)) {
+            match rules.matched(path, is_dir) {
+                Match::Ignore(_) => return true,
+                Match::Whitelist(_) => return false,
+                Match::None => {}
+            }
+        }
+        false
+    }
+
+    fn relative(&self, path: &Path) -> PathBuf {
+        path.strip_prefix(self.root).unwrap_or(path).to_path_buf()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tree(files: &[(&str, &str)]) -> tempfile::TempDir {
+        let dir = tempfile::tempdir().unwrap();
+        for (path, text) in files {
+            let path = dir.path().join(path);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, text).unwrap();
+        }
+        dir
+    }
+
+    fn hidden(dir: &Path) -> Vec<String> {
+        let uid = rustix::process::getuid().as_raw();
+        let mut paths: Vec<String> =
+            survey(dir, None, uid).hidden.iter().map(|path| path.display().to_string()).collect();
+        paths.sort();
+        paths
+    }
+
+    #[test]
+    fn ignored_files_are_hidden_and_dependencies_come_in() {
+        let dir = tree(&[
+            (".gitignore", "*.env\ntarget/\n/private/\n!keep.env\n"),
+            ("prod.env", "KEY=1"),
+            ("keep.env", ""),
+            ("target/debug/x", ""),
+            ("private/notes", ""),
+            ("src/main.rs", ""),
+            ("src/.gitignore", "*.log\n"),
+            ("src/a.log", ""),
+            ("b.log", ""),
+        ]);
+        assert_eq!(hidden(dir.path()), ["private", "prod.env", "src/a.log"]);
+    }
+
+    #[test]
+    fn a_nested_git_folder_is_hidden_in_any_case() {
+        let dir = tree(&[("sub/.git/config", ""), ("other/.GIT", "gitdir: x"), ("sub/a", "")]);
+        assert_eq!(hidden(dir.path()), ["other/.GIT", "sub/.git"]);
+    }
+
+    #[test]
+    fn what_is_hidden_is_told_with_a_bound() {
+        let files: Vec<(String, &str)> = (0..9).map(|n| (format!("f{n}.key"), "")).collect();
+        let mut all: Vec<(&str, &str)> = files.iter().map(|(name, text)| (name.as_str(), *text)).collect();
+        all.push((".gitignore", "*.key\n"));
+        let dir = tree(&all);
+        let shown = survey(dir.path(), None, rustix::process::getuid().as_raw());
+        assert_eq!(shown.notes.len(), 1);
+        assert!(shown.notes[0].contains("and 4 more"), "{}", shown.notes[0]);
+    }
+}

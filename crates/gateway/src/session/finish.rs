@@ -1,0 +1,91 @@
+//! The end of a run: its exit code, the last event, the sandbox taken down.
+
+use std::sync::Arc;
+
+use enclos_protocol::event::Body;
+use enclos_sandbox::Sandbox;
+
+use super::{Live, record};
+
+/// How a run ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Exit {
+    /// Done. Code 0, or 4 when something was refused.
+    Done,
+    /// It could not go on. Code 1.
+    Failed,
+    /// A mistake of usage or configuration. Code 2.
+    Usage,
+    /// The budget is spent. Code 3.
+    Budget,
+    /// An approval is needed, or expired. Code 5.
+    Approval,
+    /// The model cannot be reached. Code 6.
+    Unreachable,
+    /// A person interrupted or stopped it. Code 130.
+    Interrupted,
+}
+
+/// The end of a run.
+#[derive(Clone, Debug)]
+pub(crate) struct Finish {
+    exit: Exit,
+    /// What is left to do.
+    next_step: String,
+}
+
+impl Finish {
+    pub(crate) fn new(exit: Exit, next_step: String) -> Self {
+        Self { exit, next_step }
+    }
+
+    fn code(&self, refused: bool) -> u8 {
+        match self.exit {
+            Exit::Done if refused => 4,
+            Exit::Done => 0,
+            Exit::Failed => 1,
+            Exit::Usage => 2,
+            Exit::Budget => 3,
+            Exit::Approval => 5,
+            Exit::Unreachable => 6,
+            Exit::Interrupted => 130,
+        }
+    }
+}
+
+/// How long the last commands of a session may take to end, once they are killed.
+const LAST_BREATH: std::time::Duration = std::time::Duration::from_secs(2);
+
+impl Live {
+    /// Takes the sandbox down, gives the lease back, and tells the end.
+    pub(super) async fn finish(self, finish: Finish) {
+        let code = finish.code(self.state.was_refused());
+        let session_state = record::session_state(self.state.phase());
+        let closed = matches!(self.state.phase(), enclos_core::session::Phase::Closed(_));
+        let Self { sandbox, lease, layer, mut teller, control, .. } = self;
+        sandbox.killer().kill_all();
+        take_down(sandbox).await;
+        if closed {
+            crate::sessions::remove_layer(&layer);
+        }
+        drop(lease);
+        drop(control);
+        teller.tell(Body::Finished { exit_code: code, session_state, next_step: finish.next_step });
+    }
+}
+
+/// Closes the sandbox once nothing uses it any more.
+async fn take_down(mut sandbox: Arc<Sandbox>) {
+    let until = tokio::time::Instant::now() + LAST_BREATH;
+    loop {
+        match Arc::try_unwrap(sandbox) {
+            Ok(last) => return last.close(),
+            Err(shared) if tokio::time::Instant::now() < until => {
+                sandbox = shared;
+                tokio::time::sleep(std::time::Duration::from_millis(1)).await;
+            }
+            // Everything in it is killed; the last user of the handle closes it.
+            Err(_) => return,
+        }
+    }
+}

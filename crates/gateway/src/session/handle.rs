@@ -1,0 +1,326 @@
+//! From a proposal to its end or its start: judged, then refused, asked about, or started with its intent recorded.
+
+use enclos_core::budget::{Budget, Cost, Exhausted};
+use enclos_core::call::{Call, Canceled};
+use enclos_core::decision::DecidedBy;
+use enclos_core::ids::{CallId, Digest, RuleId};
+use enclos_core::policy::{Decision, OnAsk};
+use enclos_core::session::{Approval, Event, Outcome, Remembered, Settlement};
+use enclos_core::verdict::Verdict;
+use enclos_protocol::api::Answering;
+use enclos_protocol::event::{ApprovalState, Body, Of};
+use serde_json::json;
+
+use super::entry::{self, facts};
+use super::judge::{Decided, Judged};
+use super::record::Facts;
+use super::{Exit, Finish, Flow, Halt, Live};
+use crate::effects;
+
+/// What is to be done with a call that was judged.
+enum Way {
+    Start(DecidedBy, RuleId),
+    Refuse(Canceled),
+    Ask,
+}
+
+/// A call that is about to start.
+struct Start {
+    call: CallId,
+    decided: Box<Decided>,
+    by: DecidedBy,
+    rule: RuleId,
+}
+
+impl Live {
+    /// Judges calls that are due, in order, and starts those that may run.
+    pub(super) async fn handle(&mut self, calls: Vec<CallId>) -> Result<Flow, Halt> {
+        let mut starts = Vec::new();
+        let mut budget = *self.state.budget();
+        for id in calls {
+            let Some(call) = self.state.calls().iter().find(|call| *call.id() == id).cloned() else {
+                continue;
+            };
+            match afford(budget, &call, self.clock.now_us()) {
+                Ok(rest) => budget = rest,
+                Err(spent) => {
+                    self.fail(&call, format!("budget: the session's {spent} are spent")).await?;
+                    continue;
+                }
+            }
+            match self.judge(&call) {
+                Judged::Broken(error) => self.fail(&call, error).await?,
+                Judged::Hidden(decision) => self.forbid(&call, &decision).await?,
+                Judged::Decided(decided) => match self.way(&call, &decided) {
+                    Way::Start(by, rule) => starts.push(Start { call: id, decided, by, rule }),
+                    Way::Refuse(reason) if reason_is_policy(&reason) => {
+                        self.forbid(&call, &decided.decision).await?;
+                    }
+                    Way::Refuse(reason) => self.refuse(&call, &decided, reason).await?,
+                    Way::Ask => {
+                        if let Flow::Finish(finish) = self.ask_person(&call, &decided).await? {
+                            self.start(starts).await?;
+                            return Ok(Flow::Finish(finish));
+                        }
+                    }
+                },
+            }
+        }
+        self.start(starts).await?;
+        Ok(Flow::On)
+    }
+
+    /// Which way a judged call goes.
+    fn way(&self, call: &Call, decided: &Decided) -> Way {
+        let decision = &decided.decision;
+        match decision.verdict {
+            Verdict::Allow => Way::Start(DecidedBy::Automation(decision.rule.clone()), decision.rule.clone()),
+            Verdict::Disabled => Way::Refuse(Canceled::Policy { rule: decision.rule.clone() }),
+            Verdict::Ask => self.way_of_ask(call, decided),
+        }
+    }
+
+    fn way_of_ask(&self, call: &Call, decided: &Decided) -> Way {
+        let decision = &decided.decision;
+        if decision.quorum > 1 || decision.approvers.is_some_and(|least| self.role < least) {
+            // Nobody on this gateway can give what the rule asks for.
+            return Way::Refuse(Canceled::Policy { rule: decision.rule.clone() });
+        }
+        if let Some((approval, Some(by))) = self.state.question(call.id()) {
+            let same = self.digest(call, decided) == approval.digest;
+            return if same { Way::Start(by.clone(), decision.rule.clone()) } else { Way::Ask };
+        }
+        match self.state.remembered(&self.action_digest(call, decided)) {
+            Some(Remembered::Granted(_)) if decision.remember => {
+                Way::Start(DecidedBy::Automation(RuleId::new("grant.session")), decision.rule.clone())
+            }
+            Some(Remembered::Refused(user)) => Way::Refuse(Canceled::Refused {
+                who: DecidedBy::Human(user.clone()),
+                word: Some("The same call was refused before; it is not asked again.".to_owned()),
+            }),
+            Some(Remembered::Granted(_)) | None => Way::Ask,
+        }
+    }
+
+    /// Tells and records that a call failed before it ran.
+    pub(super) async fn fail(&mut self, call: &Call, error: String) -> Result<(), Halt> {
+        let event = Event::Failed { call: call.id().clone(), error: error.clone() };
+        self.record(event, facts([("tool", entry::short(call.tool(), self.lease.commit_key()))])).await?;
+        self.teller.tell(Body::CallErrored { of: of(call), error, result: None });
+        Ok(())
+    }
+
+    /// Forbidden by policy: canceled on surfaces where a person follows the run, errored elsewhere.
+    async fn forbid(&mut self, call: &Call, decision: &Decision) -> Result<(), Halt> {
+        let by = DecidedBy::Automation(decision.rule.clone());
+        let facts = self.decision_facts(call, decision);
+        if self.surface.cancels_forbidden() {
+            let reason = Canceled::Policy { rule: decision.rule.clone() };
+            let shown =
+                format!("{} [{}, {}: {}]", decision.reason, decision.rule, decision.scope, decision.source);
+            self.record(Event::Refused { call: call.id().clone(), reason }, facts).await?;
+            self.tell_decided(call, decision, Verdict::Disabled, by);
+            self.teller.tell(Body::CallCanceled { of: of(call), reason: shown });
+        } else {
+            let error = decision.for_model();
+            self.record(Event::Failed { call: call.id().clone(), error: error.clone() }, facts).await?;
+            self.tell_decided(call, decision, Verdict::Disabled, by);
+            self.teller.tell(Body::CallErrored { of: of(call), error, result: None });
+        }
+        self.tell_budget();
+        Ok(())
+    }
+
+    /// Refused by a person, or by automation in their place.
+    async fn refuse(&mut self, call: &Call, decided: &Decided, reason: Canceled) -> Result<(), Halt> {
+        let by = match &reason {
+            Canceled::Refused { who, .. } => who.clone(),
+            Canceled::Interrupted | Canceled::Policy { .. } | Canceled::Expired => {
+                DecidedBy::Automation(decided.decision.rule.clone())
+            }
+        };
+        let facts = self.decision_facts(call, &decided.decision);
+        self.record(Event::Refused { call: call.id().clone(), reason: reason.clone() }, facts).await?;
+        self.tell_decided(call, &decided.decision, Verdict::Disabled, by);
+        self.teller.tell(Body::CallCanceled { of: of(call), reason: reason.describe() });
+        Ok(())
+    }
+
+    /// Asks a person, or does what a run without one does.
+    async fn ask_person(&mut self, call: &Call, decided: &Decided) -> Result<Flow, Halt> {
+        if self.state.question(call.id()).is_some() {
+            let event = Event::Settled { call: call.id().clone(), answer: Settlement::Superseded };
+            self.record(event, Facts::new()).await?;
+        }
+        if self.answering == Answering::DemoYes && decided.decision.person {
+            let reason = Canceled::Refused { who: automation("demo.yes"), word: None };
+            return self.refuse(call, decided, reason).await.map(|()| Flow::On);
+        }
+        if matches!(self.answering, Answering::Nobody(_)) && self.on_ask == OnAsk::Deny {
+            let reason = Canceled::Refused { who: automation("headless.on_ask"), word: None };
+            return self.refuse(call, decided, reason).await.map(|()| Flow::On);
+        }
+        let minutes = self.policy.settings().expiry_minutes.unwrap_or(enclos_core::policy::EXPIRY_MINUTES);
+        let expires_us =
+            self.clock.now_us().saturating_add(i64::try_from(minutes).unwrap_or(30) * 60_000_000);
+        let approval = Approval {
+            id: format!("ap_{}", call.id().as_str().trim_start_matches("call_")),
+            digest: self.digest(call, decided),
+            action: self.action_digest(call, decided),
+            expires_us,
+        };
+        let facts = self.decision_facts(call, &decided.decision);
+        let event = Event::Asked { call: call.id().clone(), approval: approval.clone() };
+        self.record(event, facts).await?;
+        self.show_card(call, decided, &approval);
+        self.answer_without_a_person(call, &approval).await
+    }
+
+    async fn answer_without_a_person(&mut self, call: &Call, approval: &Approval) -> Result<Flow, Halt> {
+        match self.answering {
+            Answering::Person => Ok(Flow::On),
+            Answering::DemoYes => {
+                let by = automation("demo.yes");
+                let answer = Settlement::Approved { by: by.clone(), for_session: false };
+                self.record(Event::Settled { call: call.id().clone(), answer }, Facts::new()).await?;
+                self.tell_settled(call, &approval.id, ApprovalState::Approved, Some(by));
+                Ok(Flow::On)
+            }
+            Answering::Nobody(_) if self.on_ask == OnAsk::Stop => {
+                let reason = "an approval was needed and there was nobody to ask".to_owned();
+                self.close(Outcome::Stopped, reason.clone()).await?;
+                Ok(Flow::Finish(Finish::new(Exit::Approval, reason)))
+            }
+            Answering::Nobody(_) => {
+                let next =
+                    format!("enclos resume {}   (answer the card at a terminal)", self.lease.session());
+                Ok(Flow::Finish(Finish::new(Exit::Approval, next)))
+            }
+        }
+    }
+
+    /// Records the intents, then lets the calls run.
+    async fn start(&mut self, starts: Vec<Start>) -> Result<(), Halt> {
+        if starts.is_empty() {
+            return Ok(());
+        }
+        let mut events = Vec::new();
+        for start in &starts {
+            let Some(call) = self.state.calls().iter().find(|call| *call.id() == start.call) else {
+                continue;
+            };
+            let command = call.tool() == "bash";
+            let mut facts = self.decision_facts(call, &start.decided.decision);
+            facts.insert("arguments".into(), self.arguments_facts(&start.decided.args));
+            let (decided_by, rule) = (start.by.clone(), start.rule.clone());
+            events.push((Event::Started { call: start.call.clone(), decided_by, rule, command }, facts));
+        }
+        let receipts = self.record_all(events).await?;
+        for (start, receipt) in starts.into_iter().zip(receipts) {
+            let Some(call) = self.state.calls().iter().find(|call| *call.id() == start.call).cloned() else {
+                continue;
+            };
+            self.tell_decided(&call, &start.decided.decision, start.decided.decision.verdict, start.by);
+            self.teller.tell(Body::CallCalling { of: of(&call) });
+            let (sandbox, reports) = (self.sandbox.clone(), self.reporter.clone());
+            effects::perform(receipt, sandbox, start.call, start.decided.action, reports);
+        }
+        Ok(())
+    }
+
+    pub(super) fn tell_decided(&mut self, call: &Call, decision: &Decision, verdict: Verdict, by: DecidedBy) {
+        self.teller.tell(Body::CallDecided {
+            of: of(call),
+            verdict,
+            decided_by: by,
+            rule: decision.rule.clone(),
+            reason: decision.reason.clone(),
+            pieces: decision.pieces.clone(),
+        });
+    }
+
+    pub(super) fn tell_settled(
+        &mut self,
+        call: &Call,
+        approval: &str,
+        state: ApprovalState,
+        decided_by: Option<DecidedBy>,
+    ) {
+        self.teller.tell(Body::ApprovalDecided {
+            of: of(call),
+            approval: approval.to_owned(),
+            state,
+            decided_by,
+        });
+    }
+
+    fn decision_facts(&self, call: &Call, decision: &Decision) -> Facts {
+        facts([
+            ("tool", json!(call.tool())),
+            ("verdict", json!(decision.verdict)),
+            ("scope", json!(decision.scope)),
+            ("policy", json!(self.policy.digest())),
+            ("pieces", entry::pieces(&decision.pieces, self.lease.commit_key())),
+        ])
+    }
+
+    fn arguments_facts(&self, args: &enclos_core::args::Args) -> serde_json::Value {
+        let key = self.lease.commit_key();
+        let canonical = args.canonical();
+        let path =
+            args.value().get("path").and_then(|path| path.as_str()).map(|path| entry::short(path, key));
+        json!({"bytes": canonical.len(), "digest": key.digest(canonical.as_bytes()), "path": path})
+    }
+
+    /// Digest of everything that an approval is for: session, tool and its definition, arguments, the content of
+    /// the files that the call names, and the policy.
+    pub(super) fn digest(&self, call: &Call, decided: &Decided) -> Digest {
+        let definition = self.tools.iter().find(|tool| tool.spec.name == call.tool());
+        let definition = definition.map(|tool| entry::json(&tool.spec));
+        let file = decided.args.value().get("path").and_then(|path| path.as_str());
+        let file = file.filter(|_| call.tool() != "bash").map(|path| self.content_digest(path));
+        let all = json!([
+            self.lease.session(),
+            call.tool(),
+            definition,
+            decided.args.canonical(),
+            file,
+            self.policy.digest(),
+        ]);
+        self.lease.commit_key().digest(all.to_string().as_bytes())
+    }
+
+    /// Digest of tool and arguments alone.
+    fn action_digest(&self, call: &Call, decided: &Decided) -> Digest {
+        let all = json!([call.tool(), decided.args.canonical()]);
+        self.lease.commit_key().digest(all.to_string().as_bytes())
+    }
+
+    fn content_digest(&self, path: &str) -> serde_json::Value {
+        match effects::peek(&self.sandbox, path, super::card::MOST_SHOWN) {
+            Ok(Some(bytes)) => json!(self.lease.commit_key().digest(&bytes)),
+            Ok(None) => json!("absent"),
+            Err(error) => json!(error.to_string()),
+        }
+    }
+}
+
+/// Whether the budget has room for a call, and what is left after it.
+fn afford(budget: Budget, call: &Call, now_us: i64) -> Result<Budget, Exhausted> {
+    let cost = if call.tool() == "bash" { Cost::Command } else { Cost::Action };
+    budget.charge(cost, now_us)
+}
+
+fn reason_is_policy(reason: &Canceled) -> bool {
+    matches!(reason, Canceled::Policy { .. })
+}
+
+/// An answer that a program gave.
+pub(super) fn automation(name: &str) -> DecidedBy {
+    DecidedBy::Automation(RuleId::new(name))
+}
+
+/// The call that an event is about.
+pub(super) fn of(call: &Call) -> Of {
+    Of { call: call.id().clone(), tool: call.tool().to_owned() }
+}

@@ -1,0 +1,151 @@
+//! One session at work: the loop, and what it holds.
+//!
+//! The loop asks `core::session` what is to be done, does it, and records what came of it; the record is durable
+//! before its effect. The loop decides nothing by itself: verdicts come from `judge`, effects go through `effects`.
+
+mod ask;
+mod card;
+mod compact;
+mod entry;
+mod finish;
+mod handle;
+mod judge;
+mod open;
+mod orders;
+mod record;
+mod review;
+mod wait;
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use enclos_connect::model::Model;
+use enclos_core::args::Schema;
+use enclos_core::ids::{CallId, UserId};
+use enclos_core::model::ToolSpec;
+use enclos_core::policy::{OnAsk, Policy, Role, Surface};
+use enclos_core::session::{Impossible, Next, Phase, Session};
+use enclos_protocol::api::Answering;
+use enclos_sandbox::Sandbox;
+use enclos_store::{Lease, StoreError};
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
+
+use crate::clock::Clock;
+use crate::control::Control;
+use crate::effects::Report;
+use crate::repo::Repo;
+use crate::tell::Teller;
+
+pub(crate) use entry::facts;
+pub(crate) use finish::{Exit, Finish};
+pub(crate) use judge::{Question, verdict, verdict_of_tool};
+pub(crate) use open::{Again, Opening, open, plan, replay, resume};
+pub(crate) use orders::Orders;
+pub(crate) use record::Facts;
+pub(crate) use review::{accept, change_set, close_quietly, discard, view};
+pub(crate) use wait::budget_view;
+
+/// A session at work.
+pub(crate) struct Live {
+    clock: Clock,
+    lease: Lease,
+    state: Session,
+    shown: Phase,
+    policy: Policy,
+    person: UserId,
+    role: Role,
+    surface: Surface,
+    answering: Answering,
+    on_ask: OnAsk,
+    conversation: bool,
+    patch: Option<PathBuf>,
+    repo: Repo,
+    layer: PathBuf,
+    tools: Vec<Tool>,
+    instructions: String,
+    model: Model,
+    window: Window,
+    next_call: u64,
+    cut: Option<CallId>,
+    corrections: u32,
+    queued: Vec<String>,
+    cards: BTreeMap<CallId, bool>,
+    sandbox: Arc<Sandbox>,
+    teller: Teller,
+    orders: Orders,
+    control: Option<Control>,
+    reports: UnboundedReceiver<Report>,
+    reporter: UnboundedSender<Report>,
+}
+
+/// A built-in tool, with the schema that its arguments must fit.
+pub(crate) struct Tool {
+    spec: ToolSpec,
+    schema: Schema,
+    /// Whether the model is shown it: a disabled tool is invisible.
+    visible: bool,
+}
+
+/// What is known of the model's window.
+#[derive(Clone, Copy, Debug, Default)]
+struct Window {
+    /// Tokens that it holds; asked for when the history has grown.
+    tokens: Option<u64>,
+    /// Tokens of the last call by the server's count, and our estimate of the history then.
+    last: Option<(u64, u64)>,
+    /// Whether the last thing that was done was a compaction.
+    just_compacted: bool,
+}
+
+/// How the loop goes on.
+#[derive(Debug)]
+enum Flow {
+    /// It goes on.
+    On,
+    /// The run is over.
+    Finish(Finish),
+}
+
+/// Why the loop cannot go on. Nothing runs after it.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Halt {
+    /// The journal cannot be written.
+    #[error("the journal cannot be written: {0}")]
+    Store(#[from] StoreError),
+    /// An event has no place in the session.
+    #[error("the session is in a state that it cannot be in: {0}")]
+    Impossible(#[from] Impossible),
+    /// The change set cannot be made.
+    #[error("the change set cannot be made: {0}")]
+    ChangeSet(String),
+}
+
+impl Live {
+    /// Works until the run is over, tells it, and takes the sandbox down.
+    pub(crate) async fn work(mut self) {
+        let finish = loop {
+            match self.turn().await {
+                Ok(Flow::On) => {}
+                Ok(Flow::Finish(finish)) => break finish,
+                Err(halt) => {
+                    self.teller.notice(halt.to_string());
+                    break Finish::new(Exit::Failed, halt.to_string());
+                }
+            }
+        };
+        self.finish(finish).await;
+    }
+
+    /// One step of the loop.
+    async fn turn(&mut self) -> Result<Flow, Halt> {
+        match self.state.next(self.clock.now_us()) {
+            Next::AskModel => self.ask_model().await,
+            Next::Judge(calls) => self.handle(calls).await,
+            Next::Wait => self.wait().await,
+            Next::AskExtension(spent) => self.ask_extension(spent).await,
+            Next::EndOfTurn(end) => self.end_of_turn(end).await,
+            Next::Nothing => Ok(Flow::Finish(Finish::new(Exit::Done, String::new()))),
+        }
+    }
+}

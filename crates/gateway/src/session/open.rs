@@ -1,0 +1,474 @@
+//! Opening a session and taking one up again: policy, sandbox, model, and the first entries of the journal.
+//!
+//! Everything that can be refused is refused before the session exists. The opening frame is in the journal before
+//! the first act. If the sandbox does not open, the session is closed and nothing runs.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use enclos_connect::model::Model;
+use enclos_core::args::Schema;
+use enclos_core::budget::Limits;
+use enclos_core::decision::DecidedBy;
+use enclos_core::ids::{CallId, SessionId};
+use enclos_core::policy::{Caller, Mounts, OnAsk as PolicyOnAsk, Policy, Role, Surface, Tool as PolicyTool};
+use enclos_core::session::{Event, Outcome, Phase, Session, Settings};
+use enclos_protocol::api::{Answering, Attached, OnAsk};
+use enclos_protocol::error::{ApiError, Fault};
+use enclos_protocol::event::{Body, Event as Told, Opened, Speaker};
+use enclos_protocol::order::Order;
+use enclos_sandbox::{Level, Plan, Sandbox, toolchains};
+use enclos_store::{Lease, Record, SessionMeta, Store};
+use serde_json::json;
+use tokio::sync::mpsc;
+
+use super::entry::facts;
+use super::record::Facts;
+use super::{Halt, Live, Orders, Tool, Window, entry, record};
+use crate::changeset;
+use crate::clock::Clock;
+use crate::config::Config;
+use crate::control::Control;
+use crate::effects;
+use crate::identity::Person;
+use crate::repo::{Repo, Shown};
+use crate::tell::Teller;
+
+/// Everything that a session is opened with.
+pub(crate) struct Opening {
+    pub clock: Clock,
+    pub store: Store,
+    pub config: Config,
+    pub person: Person,
+    pub home: Option<PathBuf>,
+    pub repo: Repo,
+    pub policy: Policy,
+    pub sources: Vec<String>,
+    pub model: Model,
+    pub context_tokens: Option<u64>,
+    pub answering: Answering,
+    pub conversation: bool,
+    pub patch: Option<PathBuf>,
+    /// What `resume` needs to open it again: sealed in the store.
+    pub again: serde_json::Map<String, serde_json::Value>,
+    /// Orders, from the client and from the control socket.
+    pub orders: (mpsc::UnboundedSender<Order>, mpsc::UnboundedReceiver<Order>),
+    /// The control socket, removed with the session's task.
+    pub control: Option<Control>,
+}
+
+impl Opening {
+    fn surface(&self) -> Surface {
+        match self.answering {
+            Answering::Person | Answering::DemoYes => Surface::Terminal,
+            Answering::Nobody(_) => Surface::Headless,
+        }
+    }
+
+    fn on_ask(&self) -> PolicyOnAsk {
+        let asked = match self.answering {
+            Answering::Nobody(OnAsk::Stop) => PolicyOnAsk::Stop,
+            Answering::Nobody(OnAsk::Deny) => PolicyOnAsk::Deny,
+            Answering::Nobody(OnAsk::Park) | Answering::Person | Answering::DemoYes => PolicyOnAsk::Park,
+        };
+        self.policy.settings().on_ask.map_or(asked, |written| written.max(asked))
+    }
+
+    /// The limits of the configuration, lowered by the policy.
+    fn limits(&self) -> Limits {
+        let ceilings = &self.policy.settings().ceilings;
+        let least = |own: u64, most: Option<u64>| most.map_or(own, |most| own.min(most));
+        let own = self.config.limits;
+        Limits {
+            actions: least(own.actions, ceilings.session_max_actions),
+            minutes: least(own.minutes, ceilings.session_max_minutes),
+            extensions: least(own.extensions, ceilings.session_max_extensions),
+            tokens: least(own.tokens, ceilings.session_max_tokens),
+            commands: least(own.commands, ceilings.session_max_commands),
+        }
+    }
+
+    fn settings(&self) -> Settings {
+        Settings {
+            limits: self.limits(),
+            continue_after_rejection: self.policy.settings().continue_after_rejection.unwrap_or(false),
+            afresh_at_message: self.surface() == Surface::Terminal,
+        }
+    }
+
+    /// The built-in tools, and which of them the model is shown.
+    fn tools(&self) -> Result<Vec<Tool>, ApiError> {
+        let surface = self.surface();
+        enclos_core::tool::built_in()
+            .into_iter()
+            .map(|spec| {
+                let tool = PolicyTool::named(&spec.name);
+                let visible = self.policy.visible(&Caller { tool: &tool, role: Role::Owner, surface });
+                let schema = Schema::new(&spec.schema).map_err(|error| internal(&error))?;
+                Ok(Tool { schema, visible, spec: spec.clone() })
+            })
+            .collect()
+    }
+
+    /// What the sandbox is to be.
+    fn plan(&self, layer: &Path, shown: &Shown) -> (Plan, Vec<String>) {
+        let (plan, names) = plan(&self.policy, &self.config, &self.repo, self.home.as_deref(), layer);
+        (Plan { hidden: shown.hidden.clone(), ..plan }, names)
+    }
+}
+
+/// What a sandbox over a repository is to be, and the toolchains in it, by name.
+pub(crate) fn plan(
+    policy: &Policy,
+    config: &Config,
+    repo: &Repo,
+    home: Option<&Path>,
+    layer: &Path,
+) -> (Plan, Vec<String>) {
+    let settings = policy.settings();
+    let admits = |mounts: &Option<Mounts>, name: &str, default: bool| {
+        mounts.as_ref().map_or(default, |mounts| mounts.admits(name))
+    };
+    let found = home.map(toolchains::detect).unwrap_or_default();
+    let taken = found.into_iter().filter(|found| {
+        if found.is_cache {
+            admits(&settings.caches, &found.name, false)
+        } else {
+            admits(&settings.toolchains, &found.name, true)
+        }
+    });
+    let (mut mounts, mut environment, mut names) = (Vec::new(), Vec::new(), Vec::new());
+    for toolchain in taken {
+        mounts.extend(toolchain.mounts);
+        environment.extend(toolchain.environment);
+        names.push(match toolchain.version_hint {
+            Some(version) => format!("{} {version}", toolchain.name),
+            None => toolchain.name,
+        });
+    }
+    let plan = Plan {
+        workspace: repo.root.clone(),
+        layer: layer.to_path_buf(),
+        hidden: Vec::new(),
+        git: repo.git.clone(),
+        mounts,
+        environment,
+        limits: limits(policy, config),
+    };
+    (plan, names)
+}
+
+/// The ceilings of a sandbox: the configuration's, lowered by the policy.
+fn limits(policy: &Policy, config: &Config) -> enclos_sandbox::Limits {
+    let ceilings = &policy.settings().ceilings;
+    let own = enclos_sandbox::Limits::default();
+    let least = |own: u64, most: Option<u64>| most.map_or(own, |most| own.min(most));
+    let small = |value: u64| u32::try_from(value).unwrap_or(u32::MAX);
+    enclos_sandbox::Limits {
+        command_seconds: small(least(config.command_seconds, ceilings.command_max_seconds)),
+        output_bytes: least(config.command_output_bytes, ceilings.command_max_output_bytes),
+        memory_bytes: least(own.memory_bytes, ceilings.sandbox_memory_bytes),
+        processes: small(least(own.processes.into(), ceilings.sandbox_processes)),
+        cpus: small(least(own.cpus.into(), ceilings.sandbox_cpus)),
+        disk_bytes: least(own.disk_bytes, ceilings.sandbox_disk_bytes),
+    }
+}
+
+/// Opens a new session with its first message, and lets it work.
+pub(crate) async fn open(
+    id: SessionId,
+    task: Option<String>,
+    opening: Opening,
+) -> Result<Attached, ApiError> {
+    let started = std::time::Instant::now();
+    let now_us = opening.clock.now_us();
+    let mut again = opening.again.clone();
+    again.insert("task".into(), json!(task.as_deref().unwrap_or_default()));
+    let meta = SessionMeta {
+        task: task.clone().unwrap_or_default(),
+        repo: opening.repo.root.clone(),
+        surface: opening.surface().as_str().to_owned(),
+        state: "opening".to_owned(),
+        created_us: now_us,
+        extra: again,
+    };
+    let lease = opening.store.create(&id, meta).map_err(|error| internal(&error))?;
+    let settings = opening.settings();
+    let frame = entry::record(&Event::Opened(settings), &opening_facts(&opening), now_us, lease.commit_key());
+    lease.append_wait(vec![frame]).map_err(|error| internal(&error))?;
+    let state = Session::open(settings, now_us);
+    let (mut live, attached) = assemble(lease, state, opening, started).await?;
+    if let Some(text) = task {
+        let by = live.speaker();
+        live.record(Event::Said { text: text.clone(), by }, Facts::new())
+            .await
+            .map_err(|halt| internal(&halt))?;
+        live.teller.tell(Body::Message { role: Speaker::User, text });
+    }
+    run(live);
+    Ok(attached)
+}
+
+/// What a person asks for when they take a session up again.
+pub(crate) struct Again {
+    pub extend: bool,
+    pub message: Option<String>,
+}
+
+/// Takes a session up again: folds its events, opens a new sandbox on its layer, and lets it go on.
+///
+/// Taking up is an act of the person: it grants the next extension to a session that was interrupted with budget
+/// left, and with `--extend` to one that stopped because it was spent.
+pub(crate) async fn resume(lease: Lease, opening: Opening, again: Again) -> Result<Attached, ApiError> {
+    let started = std::time::Instant::now();
+    let (state, last_call) = replay(&opening.store, lease.session())?;
+    if let Phase::Closed(_) = state.phase() {
+        let message = format!("the session `{}` is closed", lease.session());
+        return Err(ApiError::new(Fault::Usage, message).hint("start a new one with: enclos run \"task\""));
+    }
+    let now_us = opening.clock.now_us();
+    let had_budget = state.budget().left(now_us).is_ok();
+    let extend = again.extend || had_budget;
+    let (mut live, attached) = assemble(lease, state, opening, started).await?;
+    live.next_call = last_call + 1;
+    live.take_up(extend, again.message).await.map_err(|halt| internal(&halt))?;
+    run(live);
+    Ok(attached)
+}
+
+impl Live {
+    async fn take_up(&mut self, extend: bool, message: Option<String>) -> Result<(), Halt> {
+        self.record(Event::Restored, Facts::new()).await?;
+        if extend && self.state.budget().extensions_left() > 0 {
+            let by = self.speaker();
+            self.record(Event::ExtensionGranted { by: by.clone() }, Facts::new()).await?;
+            self.teller.tell(Body::ExtensionDecided { granted: true, decided_by: by });
+        }
+        if let Some(text) = message {
+            self.queued.push(text);
+        }
+        self.show_pending().await?;
+        self.tell_budget();
+        Ok(())
+    }
+
+    /// Shows the cards of questions that are still pending; one that is about something else by now is asked anew.
+    async fn show_pending(&mut self) -> Result<(), Halt> {
+        let pending: Vec<_> =
+            self.state.pending().map(|(call, approval)| (call.clone(), approval.clone())).collect();
+        for (id, approval) in pending {
+            let Some(call) = self.find(&id) else { continue };
+            match self.judge(&call) {
+                super::judge::Judged::Decided(decided)
+                    if matches!(self.answering, Answering::Person)
+                        && self.digest(&call, &decided) == approval.digest =>
+                {
+                    self.show_card(&call, &decided, &approval);
+                }
+                _ => {
+                    let answer = enclos_core::session::Settlement::Superseded;
+                    self.record(Event::Settled { call: id, answer }, Facts::new()).await?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Who speaks when a message comes from this client.
+    pub(super) fn speaker(&self) -> DecidedBy {
+        match self.answering {
+            Answering::Person => DecidedBy::Human(self.person.clone()),
+            Answering::Nobody(_) => super::handle::automation("headless.prompt"),
+            Answering::DemoYes => super::handle::automation("demo.prompt"),
+        }
+    }
+}
+
+/// Folds the stored events of a session. Gives the session and the number of its last call.
+pub(crate) fn replay(store: &Store, id: &SessionId) -> Result<(Session, u64), ApiError> {
+    let stored = store.events(id).map_err(|error| internal(&error))?;
+    let mut events = Vec::new();
+    for event in &stored {
+        if let Some(content) = &event.content {
+            let parsed: Event = serde_json::from_slice(content).map_err(|error| internal(&error))?;
+            events.push((event.time_us, parsed));
+        }
+    }
+    let number = |call: &CallId| call.as_str().strip_prefix("call_").and_then(|n| n.parse::<u64>().ok());
+    let calls = events.iter().filter_map(|(_, event)| match event {
+        Event::Answered(answer) => answer.calls.iter().filter_map(|call| number(&call.call)).max(),
+        _ => None,
+    });
+    let last_call = calls.max().unwrap_or(0);
+    let session = Session::replay(events.iter().map(|(time_us, event)| (*time_us, event)));
+    Ok((session.map_err(|error| internal(&error))?, last_call))
+}
+
+/// Opens the sandbox and puts the parts together.
+async fn assemble(
+    lease: Lease,
+    state: Session,
+    opening: Opening,
+    started: std::time::Instant,
+) -> Result<(Live, Attached), ApiError> {
+    let layer = opening.store.session_dir(lease.session()).map_err(|error| internal(&error))?.join("layer");
+    std::fs::create_dir_all(&layer).map_err(|error| internal(&error))?;
+    let shown = opening.repo.survey(opening.person.uid);
+    let (plan, names) = opening.plan(&layer, &shown);
+    let opened = changeset::record_opening(&layer).map_err(|error| error.to_string());
+    let sandbox = match opened.and_then(|()| effects::open(&plan).map_err(|error| describe(&error))) {
+        Ok(sandbox) => Arc::new(sandbox),
+        Err(message) => return Err(not_opened(&lease, &opening, message)),
+    };
+    record_base(&opening.repo, &layer);
+    let (listener, events) = mpsc::unbounded_channel::<Told>();
+    let (reporter, reports) = mpsc::unbounded_channel();
+    let ear = listener.clone();
+    let teller = Teller::new(lease.session().clone(), opening.clock.clone(), listener);
+    let (surface, on_ask, tools) = (opening.surface(), opening.on_ask(), opening.tools()?);
+    let quote = opening.policy.settings().repository_instructions.unwrap_or(true);
+    let told = opened_view(&opening, &sandbox, names, shown.notes, &tools);
+    let (orders, inbox) = opening.orders;
+    let attached = Attached { session: lease.session().clone(), events, orders };
+    let mut live = Live {
+        shown: Phase::Closed(Outcome::Failed),
+        clock: opening.clock,
+        lease,
+        state,
+        policy: opening.policy,
+        person: opening.person.user,
+        role: Role::Owner,
+        surface,
+        answering: opening.answering,
+        on_ask,
+        conversation: opening.conversation,
+        patch: opening.patch,
+        instructions: crate::instructions::compose(&opening.repo.root, quote),
+        repo: opening.repo,
+        layer,
+        tools,
+        model: opening.model,
+        window: Window { tokens: opening.context_tokens, ..Window::default() },
+        next_call: 1,
+        cut: None,
+        corrections: 0,
+        queued: Vec::new(),
+        cards: std::collections::BTreeMap::new(),
+        sandbox,
+        teller,
+        orders: Orders::new(inbox, ear),
+        control: opening.control,
+        reports,
+        reporter,
+    };
+    live.opened(told, started).await.map_err(|halt| internal(&halt))?;
+    Ok((live, attached))
+}
+
+impl Live {
+    /// Records what was obtained, and tells it.
+    async fn opened(&mut self, mut told: Opened, started: std::time::Instant) -> Result<(), Halt> {
+        let report = self.sandbox.report();
+        let entry = facts([
+            ("place", json!(told.place)),
+            ("isolation", json!(told.isolation)),
+            ("host_uid", json!(report.host_uid)),
+            ("landlock_abi", json!(report.landlock_abi)),
+            ("missing", json!(report.missing)),
+            ("toolchains", json!(told.toolchains)),
+        ]);
+        self.remark("sandbox.opened", entry).await?;
+        told.budget = self.budget_view();
+        told.open_ms = started.elapsed().as_secs_f64() * 1e3;
+        self.teller.tell(Body::Opened(told));
+        self.shown = self.state.phase();
+        self.teller.tell(Body::State { state: record::session_state(self.shown) });
+        Ok(())
+    }
+}
+
+fn opened_view(
+    opening: &Opening,
+    sandbox: &Sandbox,
+    toolchains: Vec<String>,
+    mut notes: Vec<String>,
+    tools: &[Tool],
+) -> Opened {
+    notes.extend(opening.config.announced.iter().cloned());
+    Opened {
+        repo: opening.repo.root.display().to_string(),
+        model: opening.model.name(),
+        policy: opening.sources.clone(),
+        policy_digest: opening.policy.digest().as_str().to_owned(),
+        surface: opening.surface().as_str().to_owned(),
+        tools: tools.iter().filter(|tool| tool.visible).map(|tool| tool.spec.name.clone()).collect(),
+        place: "workstation".to_owned(),
+        isolation: if sandbox.report().level == Level::Hard { "hard" } else { "standard" }.to_owned(),
+        toolchains,
+        notes,
+        budget: enclos_protocol::event::BudgetView::default(),
+        open_ms: 0.0,
+    }
+}
+
+fn opening_facts(opening: &Opening) -> Facts {
+    facts([
+        ("user", json!(opening.person.user)),
+        ("surface", json!(opening.surface().as_str())),
+        ("repo", json!(opening.repo.root.display().to_string())),
+        ("model", json!(opening.model.name())),
+        ("policy", json!(opening.policy.digest())),
+        ("sources", json!(opening.sources)),
+        ("instructions", json!(crate::instructions::VERSION)),
+        ("announced", json!(opening.config.announced)),
+    ])
+}
+
+/// The sandbox did not open: the session is closed, and nothing ran.
+fn not_opened(lease: &Lease, opening: &Opening, message: String) -> ApiError {
+    let event = Event::Closed { outcome: Outcome::Failed, reason: message.clone() };
+    let mut last = entry::record(&event, &Facts::new(), opening.clock.now_us(), lease.commit_key());
+    last.state = Some(record::state_change(Phase::Closed(Outcome::Failed)));
+    let recorded = lease.append_wait(vec![last]).err();
+    let error = ApiError::new(Fault::Internal, message).hint("`enclos doctor` says what this machine lacks");
+    match recorded {
+        Some(why) => error.hint(format!("and the journal could not be written: {why}")),
+        None => error,
+    }
+}
+
+fn describe(error: &enclos_sandbox::OpenError) -> String {
+    let mut parts = vec![error.to_string()];
+    let mut source = std::error::Error::source(error);
+    while let Some(inner) = source {
+        parts.push(inner.to_string());
+        source = inner.source();
+    }
+    parts.join(": ")
+}
+
+/// Takes down, beside the session, what git knows of the tree at opening.
+fn record_base(repo: &Repo, layer: &Path) {
+    let (root, layer) = (repo.root.clone(), layer.to_path_buf());
+    // Without this snapshot a file that changes outside becomes a conflict instead of a merge; nothing is lost.
+    tokio::task::spawn_blocking(move || drop(changeset::record_unclean(&root, &layer)));
+}
+
+/// The session's own task. It ends with `run.finished`.
+fn run(live: Live) {
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "the one task of a session, started here and ended by itself"
+    )]
+    tokio::spawn(live.work());
+}
+
+/// An error that is nobody's mistake.
+fn internal(error: &dyn std::fmt::Display) -> ApiError {
+    ApiError::new(Fault::Internal, error.to_string())
+}
+
+/// A record that is written beside a session that no loop works on.
+pub(crate) fn single(event: &Event, facts: &Facts, time_us: i64, lease: &Lease) -> Record {
+    entry::record(event, facts, time_us, lease.commit_key())
+}

@@ -1,0 +1,87 @@
+//! Recording: an event is in the store, on the disk, before the session takes it and before anything follows.
+
+use enclos_core::session::{Event, Phase};
+use enclos_protocol::event::{Body, SessionState};
+use enclos_store::{Receipt, Record, StateChange, StoreError};
+use serde_json::{Map, Value};
+use tokio::sync::oneshot;
+
+use super::{Halt, Live, entry};
+
+/// Facts of an entry, beside those that the event itself has.
+pub(crate) type Facts = Map<String, Value>;
+
+impl Live {
+    /// Records one event and lets the session take it.
+    pub(super) async fn record(&mut self, event: Event, facts: Facts) -> Result<Receipt, Halt> {
+        let mut receipts = self.record_all(vec![(event, facts)]).await?;
+        receipts.pop().ok_or(Halt::Store(StoreError::NoRecords))
+    }
+
+    /// Records several events, each with a receipt of its own. The store commits them together.
+    pub(super) async fn record_all(&mut self, events: Vec<(Event, Facts)>) -> Result<Vec<Receipt>, Halt> {
+        let now_us = self.clock.now_us();
+        let mut next = self.state.clone();
+        let mut records = Vec::new();
+        for (event, facts) in &events {
+            let before = next.phase();
+            next.fold(now_us, event)?;
+            let mut record = entry::record(event, facts, now_us, self.lease.commit_key());
+            record.state = (before != next.phase()).then(|| state_change(next.phase()));
+            records.push(record);
+        }
+        let waits: Vec<_> = records.into_iter().map(|record| self.append(record)).collect();
+        let mut receipts = Vec::new();
+        for wait in waits {
+            receipts.push(wait.await.unwrap_or(Err(StoreError::Closed))?);
+        }
+        self.state = next;
+        self.show_phase();
+        Ok(receipts)
+    }
+
+    /// Records an entry that changes nothing of the session.
+    pub(super) async fn remark(&mut self, kind: &str, facts: Facts) -> Result<(), Halt> {
+        let record =
+            Record { kind: kind.to_owned(), time_us: self.clock.now_us(), entry: facts, ..Record::default() };
+        self.append(record).await.unwrap_or(Err(StoreError::Closed))?;
+        Ok(())
+    }
+
+    fn append(&self, record: Record) -> oneshot::Receiver<Result<Receipt, StoreError>> {
+        let (answer, wait) = oneshot::channel();
+        // Whoever waits below outlives the append, or the whole session is gone.
+        self.lease.append(vec![record], Box::new(move |outcome| drop(answer.send(outcome))));
+        wait
+    }
+
+    fn show_phase(&mut self) {
+        let phase = self.state.phase();
+        if phase != self.shown {
+            self.shown = phase;
+            self.teller.tell(Body::State { state: session_state(phase) });
+        }
+    }
+}
+
+/// The state that clients are told.
+pub(crate) fn session_state(phase: Phase) -> SessionState {
+    match phase {
+        Phase::Running => SessionState::Running,
+        Phase::WaitingApproval => SessionState::WaitingApproval,
+        Phase::WaitingExtension => SessionState::WaitingExtension,
+        Phase::WaitingInput => SessionState::WaitingInput,
+        Phase::Reviewing => SessionState::Reviewing,
+        Phase::Closed(_) => SessionState::Closed,
+    }
+}
+
+/// What the listing of sessions shows.
+pub(crate) fn state_change(phase: Phase) -> StateChange {
+    let word = |value: Value| value.as_str().unwrap_or_default().to_owned();
+    let outcome = match phase {
+        Phase::Closed(outcome) => Some(word(entry::json(&outcome))),
+        _ => None,
+    };
+    StateChange { state: word(entry::json(&session_state(phase))), closed: outcome.is_some(), outcome }
+}

@@ -1,0 +1,313 @@
+//! The end of a turn, and the one door out: the change set, shown, then accepted, refused or left.
+
+use std::path::Path;
+
+use enclos_core::budget::Exhausted;
+use enclos_core::decision::DecidedBy;
+use enclos_core::ids::Digest;
+use enclos_core::session::{End, Event, Outcome};
+use enclos_protocol::api::Answering;
+use enclos_protocol::changeset::{AppliedView, ChangeSetView};
+use enclos_protocol::error::{ApiError, Fault};
+use enclos_protocol::event::{Body, SessionState, Speaker};
+use enclos_protocol::order::Order;
+use enclos_store::Lease;
+use serde_json::json;
+
+use super::entry::facts;
+use super::record::Facts;
+use super::{Exit, Finish, Flow, Halt, Live, open, record};
+use crate::changes;
+use crate::changeset::ChangeSet;
+use crate::clock::Clock;
+
+impl Live {
+    /// The turn is over: what came of it is shown, and the person is waited for.
+    pub(super) async fn end_of_turn(&mut self, end: End) -> Result<Flow, Halt> {
+        if let Some(text) = self.next_message() {
+            return self.say(text).await;
+        }
+        if end == End::Input {
+            return self.await_orders(Exit::Done).await;
+        }
+        let exit = match end {
+            End::Budget => Exit::Budget,
+            End::Interrupted => Exit::Interrupted,
+            End::Input | End::Answered | End::Refused => Exit::Done,
+        };
+        self.review(exit).await
+    }
+
+    /// The budget is spent: a person is asked for more; without one the run ends here, and can be taken up again.
+    pub(super) async fn ask_extension(&mut self, spent: Exhausted) -> Result<Flow, Halt> {
+        let left = self.state.budget().extensions_left();
+        let person = self.answering == Answering::Person;
+        if let Some(text) = self.next_message().filter(|_| person) {
+            return self.say(text).await;
+        }
+        self.record(Event::ExtensionAsked { spent }, Facts::new()).await?;
+        let grants = super::wait::amounts(self.state.budget().limits().extension());
+        self.teller.tell(Body::ExtensionRequested { spent: spent.as_str().to_owned(), grants, left });
+        if !person {
+            return self.review(Exit::Budget).await;
+        }
+        if left == 0 {
+            self.teller
+                .notice("no extension is left: a new message starts a fresh budget, or open a new session");
+            let by = super::handle::automation("budget.spent");
+            self.record(Event::ExtensionRefused { by }, Facts::new()).await?;
+            return Ok(Flow::On);
+        }
+        self.await_extension().await
+    }
+
+    async fn await_extension(&mut self) -> Result<Flow, Halt> {
+        loop {
+            match self.orders.next().await {
+                Order::Extend { granted } => {
+                    let by = DecidedBy::Human(self.person.clone());
+                    let event = if granted {
+                        Event::ExtensionGranted { by: by.clone() }
+                    } else {
+                        Event::ExtensionRefused { by: by.clone() }
+                    };
+                    self.record(event, Facts::new()).await?;
+                    self.teller.tell(Body::ExtensionDecided { granted, decided_by: by });
+                    self.tell_budget();
+                    return Ok(Flow::On);
+                }
+                order @ (Order::Stop | Order::Leave | Order::Interrupt) => return self.ordered(order).await,
+                Order::Say { text } => return self.say(text).await,
+                Order::Approve { .. } | Order::Reject { .. } | Order::Accept { .. } | Order::Discard => {}
+            }
+        }
+    }
+
+    /// The first of the messages that came while the turn was under way.
+    fn next_message(&mut self) -> Option<String> {
+        (!self.queued.is_empty()).then(|| self.queued.remove(0))
+    }
+
+    async fn say(&mut self, text: String) -> Result<Flow, Halt> {
+        let by = self.speaker();
+        self.record(Event::Said { text: text.clone(), by }, Facts::new()).await?;
+        self.teller.tell(Body::Message { role: Speaker::User, text });
+        Ok(Flow::On)
+    }
+
+    /// Shows what the session made.
+    async fn review(&mut self, exit: Exit) -> Result<Flow, Halt> {
+        let set = change_set(&self.repo.root, &self.layer).map_err(|error| Halt::ChangeSet(error.message))?;
+        self.teller.tell(changes::told(&set));
+        if set.files.is_empty() {
+            return self.nothing_made(exit).await;
+        }
+        self.record(Event::Reviewing { digest: set.digest.clone() }, changes::facts_of(&set)).await?;
+        let wrote = self.write_patch(&set);
+        match self.answering {
+            Answering::Person => self.await_orders(exit).await,
+            Answering::DemoYes => {
+                let flagged = set.files.iter().filter(|file| !file.flags.is_empty());
+                let flagged = flagged.map(|file| file.path.clone()).collect();
+                self.accept_order(&set.digest, None, flagged, super::handle::automation("demo.yes")).await
+            }
+            Answering::Nobody(_) => {
+                if let Err(error) = wrote {
+                    return Ok(Flow::Finish(Finish::new(Exit::Failed, error)));
+                }
+                let id = self.lease.session();
+                let next = format!("enclos diff {id}   then: enclos apply {id}   or: enclos discard {id}");
+                Ok(Flow::Finish(Finish::new(exit, next)))
+            }
+        }
+    }
+
+    async fn nothing_made(&mut self, exit: Exit) -> Result<Flow, Halt> {
+        if let Err(error) = self.write_patch_text(&[], &[]) {
+            return Ok(Flow::Finish(Finish::new(Exit::Failed, error)));
+        }
+        let stays = self.conversation || exit != Exit::Done;
+        if stays && self.answering == Answering::Person {
+            return self.await_orders(exit).await;
+        }
+        if exit == Exit::Done {
+            self.close(Outcome::NothingToDo, "nothing was changed".to_owned()).await?;
+            return Ok(Flow::Finish(Finish::new(exit, String::new())));
+        }
+        let next = format!("enclos resume {} --extend", self.lease.session());
+        Ok(Flow::Finish(Finish::new(exit, next)))
+    }
+
+    /// Waits for what the person does with the turn's result.
+    async fn await_orders(&mut self, exit: Exit) -> Result<Flow, Halt> {
+        loop {
+            match self.orders.next().await {
+                Order::Say { text } => return self.say(text).await,
+                Order::Accept { files, flagged } => {
+                    let set = match change_set(&self.repo.root, &self.layer) {
+                        Ok(set) => set,
+                        Err(error) => {
+                            self.teller.notice(error.message);
+                            continue;
+                        }
+                    };
+                    let by = DecidedBy::Human(self.person.clone());
+                    return self.accept_order(&set.digest, files, flagged, by).await;
+                }
+                Order::Discard => {
+                    let reason = format!("refused by {}", self.person);
+                    self.close(Outcome::Rejected, reason).await?;
+                    return Ok(Flow::Finish(Finish::new(exit, String::new())));
+                }
+                Order::Leave => {
+                    let next = format!(
+                        "enclos diff {0}   enclos apply {0}   enclos resume {0}",
+                        self.lease.session()
+                    );
+                    return Ok(Flow::Finish(Finish::new(exit, next)));
+                }
+                Order::Stop => return self.stop().await,
+                Order::Interrupt | Order::Approve { .. } | Order::Reject { .. } | Order::Extend { .. } => {}
+            }
+        }
+    }
+
+    async fn accept_order(
+        &mut self,
+        digest: &Digest,
+        files: Option<Vec<String>>,
+        flagged: Vec<String>,
+        by: DecidedBy,
+    ) -> Result<Flow, Halt> {
+        let chosen = changes::Chosen { files, flagged };
+        let done = accept(&self.lease, &self.clock, &self.repo.root, &self.layer, digest, &chosen, &by);
+        match done {
+            Ok((view, record)) => {
+                let merged = if view.merged.is_empty() { "" } else { ", some merged three-way" };
+                self.teller.notice(format!("{} files applied{merged}", view.files.len()));
+                self.remark("changeset.applied", record).await?;
+                if view.left.is_empty() {
+                    self.close(Outcome::Accepted, "the change set was accepted".to_owned()).await?;
+                    return Ok(Flow::Finish(Finish::new(Exit::Done, String::new())));
+                }
+                self.teller.notice(format!("left for later: {}", view.left.join(", ")));
+                if self.answering == Answering::DemoYes {
+                    return Ok(Flow::Finish(Finish::new(
+                        Exit::Failed,
+                        "some files were not applied".to_owned(),
+                    )));
+                }
+                Ok(Flow::On)
+            }
+            Err(error) => {
+                self.teller.notice(error.message);
+                error.hints.into_iter().for_each(|hint| self.teller.notice(hint));
+                if self.answering == Answering::DemoYes {
+                    return Ok(Flow::Finish(Finish::new(
+                        Exit::Failed,
+                        "the change set was not applied".to_owned(),
+                    )));
+                }
+                Ok(Flow::On)
+            }
+        }
+    }
+
+    /// Writes the patch where it was asked for: what is not flagged.
+    fn write_patch(&mut self, set: &ChangeSet) -> Result<(), String> {
+        if self.patch.is_none() {
+            return Ok(());
+        }
+        let exported = changes::patch(&self.repo.root, &self.layer, set);
+        let (bytes, omitted) = exported.map_err(|error| error.message)?;
+        self.write_patch_text(&bytes, &omitted)
+    }
+
+    fn write_patch_text(&mut self, bytes: &[u8], omitted: &[String]) -> Result<(), String> {
+        let Some(file) = &self.patch else { return Ok(()) };
+        std::fs::write(file, bytes)
+            .map_err(|error| format!("the patch cannot be written to `{}`: {error}", file.display()))?;
+        if !omitted.is_empty() {
+            let names = omitted.join(", ");
+            self.teller.notice(format!("the patch omits what is flagged and needs its own yes: {names}"));
+        }
+        Ok(())
+    }
+}
+
+/// What a session made, computed anew from its layer.
+pub(crate) fn change_set(repo: &Path, layer: &Path) -> Result<ChangeSet, ApiError> {
+    changes::build(repo, layer)
+}
+
+/// What a session made, to be shown.
+pub(crate) fn view(repo: &Path, layer: &Path) -> Result<ChangeSetView, ApiError> {
+    changes::view(repo, layer)
+}
+
+/// Applies the chosen files to the person's tree, all or nothing. The intent is in the journal before the first
+/// byte is written. Gives what was done, and the facts for the entry that says so.
+pub(crate) fn accept(
+    lease: &Lease,
+    clock: &Clock,
+    repo: &Path,
+    layer: &Path,
+    digest: &Digest,
+    chosen: &changes::Chosen,
+    by: &DecidedBy,
+) -> Result<(AppliedView, Facts), ApiError> {
+    let set = change_set(repo, layer)?;
+    if set.digest != *digest {
+        return Err(ApiError::new(
+            Fault::Refused,
+            "the change set is not the one that was shown: look at it again",
+        ));
+    }
+    let choice = chosen.resolve(&set)?;
+    let intent = enclos_store::Record {
+        kind: "changeset.accepted".to_owned(),
+        time_us: clock.now_us(),
+        entry: facts([
+            ("digest", json!(lease.commit_key().digest(set.digest.as_str().as_bytes()))),
+            ("by", json!(by)),
+            ("files", changes::names(&choice)),
+            ("flagged", json!(chosen.flagged.len())),
+        ]),
+        ..enclos_store::Record::default()
+    };
+    lease.append_wait(vec![intent]).map_err(|error| ApiError::new(Fault::Internal, error.to_string()))?;
+    let applied = changes::apply(repo, layer, &set, &choice)?;
+    let left: Vec<String> =
+        set.files.iter().filter(|file| !choice.holds(&file.path)).map(|file| file.path.clone()).collect();
+    let record = facts([
+        ("digest", json!(lease.commit_key().digest(set.digest.as_str().as_bytes()))),
+        ("written", json!(applied.written.len())),
+        ("removed", json!(applied.removed.len())),
+        ("unchanged", json!(applied.unchanged.len())),
+        ("merged", json!(applied.merged.len())),
+        ("left", json!(left.len())),
+    ]);
+    let session_state = if left.is_empty() { SessionState::Closed } else { SessionState::Reviewing };
+    let files: Vec<String> =
+        applied.written.into_iter().chain(applied.removed).chain(applied.unchanged).collect();
+    Ok((AppliedView { files, merged: applied.merged, left, session_state }, record))
+}
+
+/// Closes a session whose loop is not at work, with its change set refused.
+pub(crate) fn discard(lease: &Lease, clock: &Clock, by: &DecidedBy) -> Result<(), ApiError> {
+    let event = Event::Closed { outcome: Outcome::Rejected, reason: "the change set was refused".to_owned() };
+    close_quietly(lease, clock, &event, &facts([("by", json!(by))]))
+}
+
+/// Records the end of a session whose loop is not at work.
+pub(crate) fn close_quietly(
+    lease: &Lease,
+    clock: &Clock,
+    event: &Event,
+    facts: &Facts,
+) -> Result<(), ApiError> {
+    let Event::Closed { outcome, .. } = event else { return Ok(()) };
+    let mut last = open::single(event, facts, clock.now_us(), lease);
+    last.state = Some(record::state_change(enclos_core::session::Phase::Closed(*outcome)));
+    lease.append_wait(vec![last]).map(drop).map_err(|error| ApiError::new(Fault::Internal, error.to_string()))
+}

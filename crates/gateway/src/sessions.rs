@@ -1,0 +1,116 @@
+//! Sessions as they are listed and shown: rows, timelines, and what is removed when one is closed.
+
+use std::path::Path;
+
+use enclos_core::ids::SessionId;
+use enclos_core::session::Outcome as CoreOutcome;
+use enclos_protocol::error::{ApiError, Fault};
+use enclos_protocol::event::{Outcome, SessionState};
+use enclos_protocol::report::{SessionDetail, SessionRow, TimelineLine};
+use enclos_store::{SessionFilter, Store, StoreError, StoredEvent};
+use serde_json::Value;
+
+use crate::clock::rfc3339;
+use crate::places::Places;
+use crate::session;
+
+/// The outcome as clients are told it.
+pub(crate) fn outcome_view(outcome: CoreOutcome) -> Outcome {
+    match outcome {
+        CoreOutcome::Accepted => Outcome::Accepted,
+        CoreOutcome::Rejected => Outcome::Rejected,
+        CoreOutcome::NothingToDo => Outcome::NothingToDo,
+        CoreOutcome::Stopped => Outcome::Stopped,
+        CoreOutcome::Budget => Outcome::Budget,
+        CoreOutcome::Failed => Outcome::Failed,
+    }
+}
+
+/// Removes what a closed session wrote. The journal stays.
+pub(crate) fn remove_layer(layer: &Path) {
+    // What cannot be removed now is removed at the next start.
+    drop(std::fs::remove_dir_all(layer));
+}
+
+/// An error of the store, for a person.
+pub(crate) fn of_store(error: &StoreError) -> ApiError {
+    let fault = match error {
+        StoreError::UnknownSession(_) | StoreError::BadSession(_) | StoreError::NoStore { .. } => {
+            Fault::Usage
+        }
+        _ => Fault::Internal,
+    };
+    ApiError::new(fault, error.to_string())
+}
+
+/// All sessions, newest first.
+pub(crate) fn list(store: &Store, places: &Places) -> Result<Vec<SessionRow>, ApiError> {
+    let rows = store.sessions(&SessionFilter::default()).map_err(|error| of_store(&error))?;
+    Ok(rows.into_iter().map(|row| listed(row, places)).collect())
+}
+
+fn listed(row: enclos_store::SessionRow, places: &Places) -> SessionRow {
+    let word = |text: &str| Value::String(text.to_owned());
+    let task = row.extra.as_ref().and_then(|extra| extra.get("task")).and_then(Value::as_str);
+    SessionRow {
+        live: crate::control::is_live(&places.run(), &row.id),
+        state: serde_json::from_value(word(&row.state)).unwrap_or(SessionState::Opening),
+        outcome: row.outcome.and_then(|outcome| serde_json::from_value(word(&outcome)).ok()),
+        repo: row.repo.display().to_string(),
+        task: task.and_then(|task| task.lines().next()).unwrap_or("[erased]").to_owned(),
+        opened: rfc3339(row.created_us),
+        session: row.id,
+    }
+}
+
+/// One session with its timeline, read from the journal alone.
+pub(crate) fn show(store: &Store, places: &Places, id: &SessionId) -> Result<SessionDetail, ApiError> {
+    let row = store.session(id).map_err(|error| of_store(&error))?;
+    let events = store.events(id).map_err(|error| of_store(&error))?;
+    let (state, _) = session::replay(store, id)?;
+    let opened = events.iter().find(|event| event.kind == "session.opened");
+    let of_opened = |name: &str| {
+        let entry: Option<Value> = opened.and_then(|event| serde_json::from_str(event.entry.get()).ok());
+        entry.and_then(|entry| entry.get(name).and_then(Value::as_str).map(str::to_owned)).unwrap_or_default()
+    };
+    Ok(SessionDetail {
+        model: of_opened("model"),
+        policy_digest: of_opened("policy"),
+        budget: session::budget_view(state.budget(), row.updated_us),
+        timeline: events.iter().map(line).collect(),
+        entries: row.entries,
+        head: String::new(),
+        row: listed(row, places),
+    })
+}
+
+fn line(event: &StoredEvent) -> TimelineLine {
+    let entry: Value = serde_json::from_str(event.entry.get()).unwrap_or(Value::Null);
+    TimelineLine { time: rfc3339(event.time_us), kind: event.kind.clone(), text: in_words(&entry) }
+}
+
+/// The telling fields of an entry, in one line.
+fn in_words(entry: &Value) -> String {
+    const TELLING: [&str; 14] = [
+        "call",
+        "tool",
+        "verdict",
+        "rule",
+        "decided_by",
+        "by",
+        "answer",
+        "reason",
+        "outcome",
+        "error",
+        "result",
+        "spent",
+        "isolation",
+        "model",
+    ];
+    let words = TELLING.iter().filter_map(|name| entry.get(name).map(|value| (name, value)));
+    let shown = words.map(|(name, value)| match value {
+        Value::String(text) => format!("{name}={text}"),
+        other => format!("{name}={other}"),
+    });
+    shown.collect::<Vec<_>>().join(" ")
+}

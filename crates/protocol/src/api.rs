@@ -1,0 +1,176 @@
+//! The API of a gateway, as a trait: what a client may call, and nothing of how it is done.
+
+use std::future::Future;
+use std::path::PathBuf;
+
+use enclos_core::ids::SessionId;
+use tokio::sync::mpsc;
+
+use crate::changeset::{AppliedView, ChangeSetView};
+use crate::error::ApiError;
+use crate::event::Event;
+use crate::order::Order;
+use crate::report::{
+    Check, Explanation, Exported, PolicyReport, SandboxRun, SessionDetail, SessionRow, Verification,
+};
+
+/// What a headless session does with a question that needs a person.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum OnAsk {
+    /// Keep the question and leave, exit 5.
+    #[default]
+    Park,
+    /// Stop the session, exit 5.
+    Stop,
+    /// Cancel the call, as automation, and go on.
+    Deny,
+}
+
+/// Who answers the cards.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Answering {
+    /// A person at a terminal.
+    Person,
+    /// Nobody: a headless run.
+    Nobody(OnAsk),
+    /// The demonstration's `--yes`: as automation, and only there.
+    DemoYes,
+}
+
+/// How a session is to be opened.
+#[derive(Clone, Debug)]
+pub struct OpenRequest {
+    /// The repository; the current folder when absent.
+    pub repo: PathBuf,
+    /// The task. Absent in a conversation that begins with an empty line.
+    pub task: Option<String>,
+    /// The model's specification or its name in the configuration.
+    pub model: Option<String>,
+    /// A preset.
+    pub preset: Option<String>,
+    /// Policy files.
+    pub policy: Vec<PathBuf>,
+    /// Who answers.
+    pub answering: Answering,
+    /// Whether the session ends with the first review (`run`) or goes on (`chat`).
+    pub conversation: bool,
+    /// Where to write the patch when the run ends.
+    pub patch: Option<PathBuf>,
+}
+
+/// How a session is to be taken up again.
+#[derive(Clone, Debug)]
+pub struct ResumeRequest {
+    /// The session.
+    pub session: SessionId,
+    /// Grant an extension when the budget is spent.
+    pub extend: bool,
+    /// A message to go on with.
+    pub message: Option<String>,
+    /// Who answers.
+    pub answering: Answering,
+    /// Whether it goes on as a conversation.
+    pub conversation: bool,
+    /// Where to write the patch when the run ends.
+    pub patch: Option<PathBuf>,
+}
+
+/// A session to which a client is attached.
+#[derive(Debug)]
+pub struct Attached {
+    /// The session.
+    pub session: SessionId,
+    /// Its events. The stream ends after `run.finished`.
+    pub events: mpsc::UnboundedReceiver<Event>,
+    /// Orders to it.
+    pub orders: mpsc::UnboundedSender<Order>,
+}
+
+/// A question to the policy.
+#[derive(Clone, Debug, Default)]
+pub struct ExplainRequest {
+    /// The tool.
+    pub tool: String,
+    /// Its arguments, as JSON.
+    pub args: Option<String>,
+    /// The role, `developer` when absent.
+    pub role: Option<String>,
+    /// The surface, `terminal` when absent.
+    pub surface: Option<String>,
+    /// A preset.
+    pub preset: Option<String>,
+    /// Policy files.
+    pub policy: Vec<PathBuf>,
+    /// The repository whose `.enclos.toml` counts.
+    pub repo: Option<PathBuf>,
+}
+
+/// A question about a command.
+#[derive(Clone, Debug, Default)]
+pub struct CommandQuestion {
+    /// The verdict of `bash` without any rule; `allow` when neither it nor a preset is given.
+    pub base: Option<String>,
+    /// A preset, whose rules then apply.
+    pub preset: Option<String>,
+    /// Policy files, whose rules then apply.
+    pub policy: Vec<PathBuf>,
+}
+
+/// A command in a sandbox, without a session.
+#[derive(Clone, Debug)]
+pub struct SandboxRequest {
+    /// The repository.
+    pub repo: PathBuf,
+    /// The text.
+    pub text: String,
+    /// How often it runs, in the same sandbox.
+    pub repeat: u32,
+    /// A preset, for toolchains and limits.
+    pub preset: Option<String>,
+}
+
+/// What a client may ask of a gateway.
+pub trait Gateway {
+    /// Opens a session and lets it work.
+    fn open(&self, request: OpenRequest) -> impl Future<Output = Result<Attached, ApiError>>;
+    /// Takes up a session that was left, interrupted or killed.
+    fn resume(&self, request: ResumeRequest) -> impl Future<Output = Result<Attached, ApiError>>;
+    /// All sessions, newest first.
+    fn sessions(&self) -> Result<Vec<SessionRow>, ApiError>;
+    /// One session.
+    fn show(&self, session: &SessionId) -> Result<SessionDetail, ApiError>;
+    /// Stops a session, wherever it works.
+    fn stop(&self, session: &SessionId) -> impl Future<Output = Result<(), ApiError>>;
+    /// What a session made.
+    fn diff(&self, session: &SessionId) -> Result<ChangeSetView, ApiError>;
+    /// Applies what a session made: all files that are not flagged, or those named.
+    fn apply(&self, session: &SessionId, files: Option<Vec<String>>) -> Result<AppliedView, ApiError>;
+    /// Throws away what a session made.
+    fn discard(&self, session: &SessionId) -> Result<(), ApiError>;
+    /// Reads policy files and their examples.
+    fn policy_check(&self, files: &[PathBuf]) -> Result<PolicyReport, ApiError>;
+    /// Says why a call gets its verdict.
+    fn policy_explain(&self, request: &ExplainRequest) -> Result<Explanation, ApiError>;
+    /// Reads a command.
+    fn explain_command(
+        &self,
+        question: &CommandQuestion,
+        text: &str,
+    ) -> Result<enclos_core::command::Reading, ApiError>;
+    /// Runs a command in a sandbox of its own; `output` receives bytes as they come, `true` for the standard error.
+    fn sandbox_run(
+        &self,
+        request: &SandboxRequest,
+        output: &mut dyn FnMut(bool, &[u8]),
+    ) -> Result<SandboxRun, ApiError>;
+    /// Writes the journal as JSON lines.
+    fn journal_export(
+        &self,
+        session: Option<&SessionId>,
+        out: &mut dyn std::io::Write,
+    ) -> Result<Exported, ApiError>;
+    /// Verifies an export, or the local store.
+    fn journal_verify(&self, file: Option<&std::path::Path>) -> Result<Verification, ApiError>;
+    /// Checks this machine.
+    fn doctor(&self) -> Vec<Check>;
+}

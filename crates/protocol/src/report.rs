@@ -1,0 +1,178 @@
+//! Reports that commands print: listings, verifications, checks. Each is also its own `--json`.
+
+use enclos_core::ids::SessionId;
+use enclos_core::verdict::Verdict;
+use serde::{Deserialize, Serialize};
+
+use crate::event::{BudgetView, Outcome, SessionState};
+
+/// A session in a listing.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct SessionRow {
+    /// Its name.
+    pub session: SessionId,
+    /// Its state.
+    pub state: SessionState,
+    /// How it ended.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub outcome: Option<Outcome>,
+    /// Its repository.
+    pub repo: String,
+    /// The first line of its task.
+    pub task: String,
+    /// When it was opened, RFC 3339 in UTC.
+    pub opened: String,
+    /// Whether a process works on it now.
+    pub live: bool,
+}
+
+/// One session in full.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct SessionDetail {
+    /// The row of the listing.
+    #[serde(flatten)]
+    pub row: SessionRow,
+    /// The model.
+    pub model: String,
+    /// Digest of the policy at the last decision.
+    pub policy_digest: String,
+    /// The budget.
+    pub budget: BudgetView,
+    /// What happened, in order.
+    pub timeline: Vec<TimelineLine>,
+    /// Entries in its journal.
+    pub entries: u64,
+    /// Head of its journal's chain, in hex.
+    pub head: String,
+}
+
+/// A line of a session's timeline.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct TimelineLine {
+    /// RFC 3339 in UTC.
+    pub time: String,
+    /// The kind of the journal's entry.
+    pub kind: String,
+    /// What happened, in one line.
+    pub text: String,
+}
+
+/// The result of verifying a journal.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Verification {
+    /// `ok`, `altered`, `truncated`, `fork`, `unsealed_tail` or `bad_input`.
+    pub result: String,
+    /// The exit code: 0 ok, 1 altered, 2 truncated or missing, 3 fork, 4 unsealed tail only, 5 bad input.
+    pub exit_code: u8,
+    /// Entries that were read.
+    pub entries: u64,
+    /// Sessions that were read.
+    pub sessions: u64,
+    /// The first entry that fails, such as `sess_… entry 7 (line 9)`.
+    pub first_bad: Option<String>,
+    /// Whether an anchor outside this machine was compared: `anchored` or `unanchored`.
+    pub anchor: String,
+    /// What was found, in one sentence.
+    pub message: String,
+}
+
+/// The result of an export.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Exported {
+    /// Entries written.
+    pub entries: u64,
+    /// Sessions written.
+    pub sessions: u64,
+}
+
+/// One check of `enclos doctor`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Check {
+    /// What was tried.
+    pub name: String,
+    /// `ok`, `failed` or `note`.
+    pub result: String,
+    /// What was seen.
+    pub detail: String,
+    /// How to mend it; empty when there is nothing to mend.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub remedy: String,
+}
+
+/// A policy that was checked.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct PolicyReport {
+    /// The files, highest scope first.
+    pub sources: Vec<String>,
+    /// Rules that were read.
+    pub rules: u64,
+    /// Examples that were checked.
+    pub examples: u64,
+    /// Digest of the whole.
+    pub digest: String,
+    /// What a maintainer should know.
+    pub notes: Vec<String>,
+}
+
+/// Why a call gets its verdict.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Explanation {
+    /// The verdict.
+    pub verdict: Verdict,
+    /// The rule that won.
+    pub rule: String,
+    /// Its scope and source.
+    pub scope: String,
+    /// Why, in one sentence.
+    pub reason: String,
+    /// Every rule that was looked at, winner first.
+    pub considered: Vec<Considered>,
+    /// The pieces of a command.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub pieces: Vec<enclos_core::command::Piece>,
+    /// Digest of the policy.
+    pub policy_digest: String,
+}
+
+/// A rule that was looked at.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Considered {
+    /// The rule.
+    pub rule: String,
+    /// Its scope and source.
+    pub scope: String,
+    /// What it says.
+    pub verdict: Verdict,
+    /// Why it won or lost.
+    pub why: String,
+}
+
+/// The result of `enclos sandbox run --json`.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct SandboxRun {
+    /// Milliseconds to open.
+    pub open_ms: f64,
+    /// The runs.
+    pub runs: Vec<CommandRun>,
+    /// Milliseconds to close.
+    pub close_ms: f64,
+    /// The limits in force and how they are held.
+    pub limits: serde_json::Value,
+}
+
+/// One run of a command.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct CommandRun {
+    /// Its exit code; 128 + n after signal n.
+    pub exit_code: i32,
+    /// Milliseconds.
+    pub duration_ms: f64,
+    /// What was kept of its output.
+    pub stdout: String,
+    /// What was kept of its errors.
+    pub stderr: String,
+    /// Bytes counted and thrown away.
+    pub dropped_bytes: u64,
+    /// `timeout`, `oom`, `stop`, `disk` or `processes`.
+    pub killed: Option<String>,
+}

@@ -1,0 +1,146 @@
+//! What a session wrote: a walk of the overlay's upper layer against the tree below it.
+//!
+//! The walk costs what was written, never what the repository holds. It goes by directory descriptors only, follows
+//! no link and leaves neither tree, reads no `.git` and runs no git, and trusts nothing that it finds: the upper
+//! layer was filled by an agent. What cannot travel as a file, a link or an executable bit is refused by name.
+//!
+//! It decides what changed between two trees. Whether the lower one is still the tree that the session was opened
+//! on, what is ignored and what a person must look at twice is decided by its caller.
+
+mod mask;
+mod names;
+#[cfg(test)]
+mod tests;
+mod tree;
+mod walk;
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+
+pub use names::{is_git_name, names_git};
+pub use tree::{Entry, Kind, Special, Stamp, Tree};
+
+use mask::Mask;
+
+/// The most entries of both trees that one walk looks at.
+pub const MAX_ENTRIES: usize = 1_000_000;
+
+/// The tree below, the layer above it, and what was hidden of the tree.
+#[derive(Debug)]
+pub struct Layer {
+    base: Tree,
+    upper: Tree,
+    mask: Mask,
+}
+
+/// A file or link that differs between the tree and the layer. One of the two sides is always there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RawChange {
+    /// Path from the root of the tree, components parted by `/`.
+    pub path: String,
+    /// The file or link of the tree, read through [`Layer::base`].
+    pub before: Option<Entry>,
+    /// The file or link of the layer, read through [`Layer::upper`].
+    pub after: Option<Entry>,
+    /// The tree holds this path, but the session was not shown it: what it wrote was not written over it knowingly.
+    pub hidden: bool,
+}
+
+/// Why a thing in the layer is left where it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Reason {
+    /// A fifo, a socket or a device.
+    Special(Special),
+    /// A `.git`, by whatever spelling a file system might take for it.
+    GitDirectory,
+    /// A link whose target names a `.git`.
+    LinkToGit,
+    /// A name that is not UTF-8; the path given is an approximation.
+    NotUtf8,
+    /// A redirection mark of the overlay, which this workspace never writes.
+    Redirect,
+    /// A path too long to be opened from the root in one step.
+    TooLong,
+    /// A file that its owner may not read.
+    Unreadable,
+}
+
+/// One thing that was refused.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Refused {
+    /// Where it is.
+    pub path: String,
+    /// Why it stays there.
+    pub reason: Reason,
+}
+
+/// What one walk found, each list sorted by path.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Changes {
+    /// Files and links that differ.
+    pub changes: Vec<RawChange>,
+    /// What is refused.
+    pub refused: Vec<Refused>,
+    /// How many files, and whole directories, the caller's rule left out.
+    pub left_out: usize,
+}
+
+/// Why a layer could not be read.
+#[derive(Debug, Error)]
+pub enum LayerError {
+    /// A tree cannot be opened.
+    #[error("cannot open the directory `{}`: {source}", path.display())]
+    Open {
+        /// The directory.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// An entry cannot be read.
+    #[error("cannot read `{path}` of the workspace: {source}")]
+    Read {
+        /// The entry.
+        path: String,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// More entries than a walk may look at.
+    #[error("the workspace holds more than {MAX_ENTRIES} changed entries; a smaller task is needed")]
+    TooMany,
+}
+
+impl Layer {
+    /// Opens a tree and the layer directory of a session on it, which holds `upper` and perhaps `mask`.
+    pub fn open(base: &Path, layer: &Path) -> Result<Self, LayerError> {
+        Ok(Self {
+            base: open(base)?,
+            upper: open(&layer.join("upper"))?,
+            mask: Mask::open(&layer.join("mask"))?,
+        })
+    }
+
+    /// The tree below.
+    pub fn base(&self) -> &Tree {
+        &self.base
+    }
+
+    /// The layer above.
+    pub fn upper(&self) -> &Tree {
+        &self.upper
+    }
+
+    /// Walks the layer. `keep` is asked for each changed file (`false`) and for each directory (`true`); what it does
+    /// not keep is counted and neither compared nor, for a directory, entered.
+    pub fn changes(&self, keep: &mut dyn FnMut(&str, bool) -> bool) -> Result<Changes, LayerError> {
+        walk::walk(self, keep)
+    }
+}
+
+/// Opens a tree, naming it when that fails.
+fn open(path: &Path) -> Result<Tree, LayerError> {
+    Tree::open(path).map_err(|source| LayerError::Open { path: path.to_owned(), source })
+}

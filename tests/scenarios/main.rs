@@ -1,0 +1,14 @@
+//! Whole-system scenarios: the real binary, the real sandbox, policy and journal, against a script model.
+//!
+//! Each test owns a folder for the state of Enclos and a repository, so that all of them can run at once.
+
+mod arguments;
+mod budget;
+mod changeset;
+mod commands;
+mod configuration;
+mod harness;
+mod journal;
+mod killed;
+mod loops;
+mod repositories;
