@@ -127,7 +127,17 @@ impl World {
     /// A headless run on a script under a preset.
     pub(crate) fn run(&self, preset: &str, turns: &[Value]) -> Run {
         let model = self.script(turns);
-        self.headless(&["run", "--headless", "--output", "stream-json", "--model", &model, "--preset", preset, "do it"])
+        self.headless(&[
+            "run",
+            "--headless",
+            "--output",
+            "stream-json",
+            "--model",
+            &model,
+            "--preset",
+            preset,
+            "do it",
+        ])
     }
 
     /// Any headless command that prints a stream of events.
@@ -150,7 +160,10 @@ impl World {
     pub(crate) fn verified(&self) -> Value {
         let output = self.output(&["journal", "verify", "--json"]);
         let report: Value = serde_json::from_slice(&output.stdout).unwrap();
-        assert_eq!(output.status.code(), report["exit_code"].as_i64().map(|code| i32::try_from(code).unwrap()));
+        assert_eq!(
+            output.status.code(),
+            report["exit_code"].as_i64().map(|code| i32::try_from(code).unwrap())
+        );
         report
     }
 

@@ -72,7 +72,7 @@ impl Argument {
     pub(super) fn dynamics(&self) -> impl Iterator<Item = &Dynamic> {
         self.atoms.iter().filter_map(|atom| match atom {
             Atom::Dynamic(dynamic) => Some(dynamic),
-            _ => None,
+            Atom::Text(_) | Atom::Glob(_) | Atom::Tilde(_) => None,
         })
     }
 

@@ -50,7 +50,7 @@ pub(super) fn expand(word: &Word, room: &mut usize) -> Expanded {
     for part in &word.parts {
         match part {
             Part::Plain(text) => items.extend(text.chars().map(Item::Plain)),
-            other => items.push(Item::Part(other)),
+            Part::Quoted(_) | Part::Coded(_) | Part::Dynamic(_) => items.push(Item::Part(part)),
         }
     }
     let Some(pairs) = pair(&items) else { return Expanded::TooLarge };
@@ -83,7 +83,7 @@ fn pair(items: &[Item<'_>]) -> Option<Vec<Pair>> {
                     pair.close = Some(at);
                 }
             }
-            _ => {}
+            Item::Plain(_) | Item::Part(_) => {}
         }
     }
     Some(pairs)
@@ -100,16 +100,9 @@ impl<'w> Reader<'w, '_> {
         let mut at = from;
         while at < to {
             let Some(&item) = self.items.get(at) else { break };
-            match self.group(at) {
-                Some((node, after)) => {
-                    nodes.push(node);
-                    at = after;
-                }
-                None => {
-                    nodes.push(Node::Item(item));
-                    at += 1;
-                }
-            }
+            let (node, after) = self.group(at).unwrap_or((Node::Item(item), at + 1));
+            nodes.push(node);
+            at = after;
         }
         nodes
     }
@@ -195,7 +188,9 @@ fn combine<'n>(nodes: &'n [Node<'n>], room: &mut usize) -> Option<Vec<Built<'n>>
         let endings: Vec<Built<'n>> = match node {
             Node::Item(item) => {
                 *room = room.checked_sub(words.len())?;
-                words.iter_mut().for_each(|word| word.push(Bit::Item(*item)));
+                for word in &mut words {
+                    word.push(Bit::Item(*item));
+                }
                 continue;
             }
             Node::Sequence(texts) => texts.iter().map(|text| vec![Bit::Text(text)]).collect(),

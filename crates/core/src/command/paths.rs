@@ -37,6 +37,8 @@ const BELOW: [(&str, &str); 10] = [
     ("var", "run"),
     ("private", "etc"),
 ];
+/// Directories whose programs are the ones that their names say.
+const TRUSTED: [&str; 5] = ["/bin/", "/usr/bin/", "/usr/local/bin/", "/sbin/", "/usr/sbin/"];
 /// What may be written below `/dev`.
 const DEVICES: [&str; 5] = ["null", "zero", "stdout", "stderr", "tty"];
 /// The mark of the home directory as the first component.
@@ -96,15 +98,15 @@ impl Directory {
 impl Path {
     /// The path that an argument names, seen from `directory`.
     pub(super) fn of(argument: &Argument, directory: &Directory) -> Self {
-        Self::from_units(units(&argument.atoms), directory)
+        Self::from_units(&units(&argument.atoms), directory)
     }
 
     /// The path that a text names.
     pub(super) fn of_text(text: &str, directory: &Directory) -> Self {
-        Self::from_units(text.chars().map(Unit::Char).collect(), directory)
+        Self::from_units(&text.chars().map(Unit::Char).collect::<Vec<_>>(), directory)
     }
 
-    fn from_units(units: Vec<Unit>, directory: &Directory) -> Self {
+    fn from_units(units: &[Unit], directory: &Directory) -> Self {
         let home = units.first() == Some(&Unit::Char('~'));
         let absolute = matches!(units.first(), Some(Unit::Char('/') | Unit::Unknown));
         let mut components: Vec<Vec<Unit>> = Vec::new();
@@ -212,6 +214,12 @@ impl Path {
             && !self.is_unknown()
             && self.components.len() > 1
     }
+}
+
+/// Whether a program is the one that its name says: named without a path, or in a directory of the system.
+pub(super) fn is_trusted(program: &str) -> bool {
+    let Some((_, name)) = program.rsplit_once('/') else { return true };
+    TRUSTED.iter().any(|directory| program.strip_prefix(directory) == Some(name))
 }
 
 fn is_text(components: &[Vec<Unit>], at: usize, name: &str) -> bool {

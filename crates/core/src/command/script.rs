@@ -58,8 +58,6 @@ pub(super) struct Script {
 pub(super) struct HereDocument {
     /// Where the body stands; nothing when the text ended first.
     pub(super) body: Option<Place>,
-    /// The delimiter was quoted: nothing in the body is expanded.
-    pub(super) literal: bool,
     /// The body holds expansions.
     pub(super) expands: bool,
 }

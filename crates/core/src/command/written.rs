@@ -1,6 +1,7 @@
 //! Which written rule matches a command: the longest prefix of argv, the stricter of two equally long ones.
 
 use super::argument::Argument;
+use super::paths::is_trusted;
 use super::reading::CommandRule;
 use crate::verdict::Verdict;
 
@@ -25,23 +26,25 @@ impl<'r> Written<'r> {
     pub(super) fn find(&mut self, arguments: &[Argument]) -> Option<&'r CommandRule> {
         let name = arguments.first().and_then(Argument::literal)?;
         let base = name.rsplit('/').next().unwrap_or(name);
-        let by_name = self.best(name, arguments);
+        let by_name = self.best(name, arguments, Verdict::Allow);
         if base == name {
             return by_name;
         }
-        // By another path it may be another program: the rule then only hardens.
-        let by_base = self.best(base, arguments).filter(|rule| rule.verdict > Verdict::Allow);
+        // By another path it may be another program: then a rule for its name only hardens.
+        let least = if is_trusted(name) { Verdict::Allow } else { Verdict::Ask };
+        let by_base = self.best(base, arguments, least);
         [by_name, by_base].into_iter().flatten().max_by_key(|rule| rule.verdict)
     }
 
-    fn best(&mut self, name: &str, arguments: &[Argument]) -> Option<&'r CommandRule> {
+    /// The best rule for a program of this name that answers at least `least`.
+    fn best(&mut self, name: &str, arguments: &[Argument], least: Verdict) -> Option<&'r CommandRule> {
         self.searches += 1;
         if self.searches == SORT_AFTER {
             let mut sorted: Vec<&CommandRule> = self.rules.iter().collect();
             sorted.sort_by(|a, b| a.argv.first().cmp(&b.argv.first()));
             self.sorted = Some(sorted);
         }
-        let fits = |rule: &&CommandRule| fits(rule, name, arguments);
+        let fits = |rule: &&CommandRule| rule.verdict >= least && fits(rule, name, arguments);
         let rank = |rule: &&CommandRule| (rule.argv.len(), rule.verdict);
         match &self.sorted {
             None => self.rules.iter().filter(fits).max_by_key(rank),
@@ -97,6 +100,7 @@ mod tests {
                 ("git log -1", Some(Allow)),
                 ("/opt/git log", Some(Ask)),
                 ("/opt/git push", Some(Disabled)),
+                ("/usr/bin/git log", Some(Allow)),
                 ("cargo test --all", Some(Ask)),
                 ("cargo testing", None),
                 ("ls", None),

@@ -357,7 +357,7 @@ async fn assemble(
         sandbox,
         teller,
         orders: Orders::new(inbox, ear),
-        _control: opening.control,
+        control: opening.control,
         reports,
         reporter,
     };

@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 use std::fs::{self, Permissions};
-use std::os::unix::fs::{PermissionsExt, symlink};
+use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
@@ -124,6 +124,22 @@ impl Bench {
     pub(crate) fn open(&self) {
         fs::create_dir_all(self.layer().join("upper")).unwrap();
         record_opening(&self.layer()).unwrap();
+        self.next_tick();
+    }
+
+    /// Waits until the clock of the file system, which may be coarse, has moved on.
+    pub(crate) fn next_tick(&self) {
+        let probe = self.at("probe");
+        let now = || {
+            fs::write(&probe, "").unwrap();
+            let found = fs::metadata(&probe).unwrap();
+            fs::remove_file(&probe).unwrap();
+            (found.ctime(), found.ctime_nsec())
+        };
+        let start = now();
+        while now() <= start {
+            std::thread::yield_now();
+        }
     }
 
     /// The person's tree.

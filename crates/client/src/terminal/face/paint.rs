@@ -22,7 +22,7 @@ impl<G: Gateway> Face<'_, '_, G> {
     pub(super) fn ticked(&mut self) {
         self.tick = self.tick.wrapping_add(1);
         let paged = !self.pages.is_empty();
-        if self.screen.fancy() && self.prompt.is_none() && (!paged || self.tick % PAGE_TICKS == 0) {
+        if self.screen.fancy() && self.prompt.is_none() && (!paged || self.tick.is_multiple_of(PAGE_TICKS)) {
             self.draw(&[]);
         }
     }
@@ -70,7 +70,8 @@ impl<G: Gateway> Face<'_, '_, G> {
         let drawn = match pager {
             Some(pager) => {
                 let shown = self.pages.get(pager.shown()).unwrap_or_default();
-                let foot = foot(&self.mode, moment, self.overlay.is_some(), pager.shown().end, self.pages.len());
+                let foot =
+                    foot(&self.mode, moment, self.overlay.is_some(), pager.shown().end, self.pages.len());
                 self.screen.draw(out, record, &[]).and_then(|()| self.screen.page(out, shown, &foot))
             }
             None => self.screen.draw(out, record, &live::rows(&self.transcript, &self.mode, moment)),
@@ -103,7 +104,8 @@ impl<G: Gateway> Face<'_, '_, G> {
 /// The rows below a page.
 fn foot(mode: &Mode, moment: Moment<'_>, overlay: bool, end: usize, rows: usize) -> Vec<Row> {
     let place = Row::of(Role::Dim, &text::page_place(end, rows));
-    let place = if moment.note.is_empty() { place } else { place.and(Role::Warn, &format!("  ! {}", moment.note)) };
+    let place =
+        if moment.note.is_empty() { place } else { place.and(Role::Warn, &format!("  ! {}", moment.note)) };
     let mut foot = vec![place];
     if overlay {
         foot.push(Row::of(Role::Bold, text::OVERLAY_KEYS));

@@ -32,8 +32,7 @@ pub(in crate::command) fn evaluates_names(name: &str) -> bool {
 pub(super) fn check(name: &str, arguments: &[Argument]) -> Option<Finding> {
     let finding = match name {
         ":" | "true" | "false" | "echo" | "times" | "help" | "dirs" | "caller" | "break" | "continue"
-        | "return" | "exit" | "shift" | "type" => harmless(),
-        "test" | "[" => harmless(),
+        | "return" | "exit" | "shift" | "type" | "test" | "[" => harmless(),
         "printf" if !first_is(arguments, "-v") => harmless(),
         "cd" => change_directory(arguments),
         "wait" if !first_is(arguments, "-p") => harmless(),

@@ -31,7 +31,7 @@ enum Operands {
 }
 
 /// A program of the allow list.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 struct Program {
     names: &'static [&'static str],
     options: Options,

@@ -3,8 +3,10 @@
 //! A piece's base is the most specific written rule for its argv, else the verdict of `bash`; the reading
 //! only hardens it. Text handed to another shell joins the list and is judged like the rest.
 
+mod line;
+mod program;
 mod redirect;
-mod simple;
+mod shell;
 
 use std::rc::Rc;
 
@@ -165,7 +167,7 @@ impl Judge<'_> {
             )
         };
         for value in &values {
-            finding = finding.and(self.hidden_substitution(value)?);
+            finding = finding.and(self.hidden_substitution(value, false)?);
         }
         let argv = vec![self.script.slice(assignment.place).to_owned()];
         self.piece(assignment.place, argv, finding, None);
@@ -173,9 +175,10 @@ impl Judge<'_> {
     }
 
     /// Quoted text like `a[$(id)]`: harmless by itself, run when it is later read as a name in arithmetic.
-    fn hidden_substitution(&mut self, value: &Argument) -> Result<Finding, Unreadable> {
+    /// `read_now`: it is read so at once.
+    fn hidden_substitution(&mut self, value: &Argument, read_now: bool) -> Result<Finding, Unreadable> {
         let text = value.emptied();
-        if !text.contains("[$(") && !text.contains("[`") {
+        if !read_now && !text.contains("[$(") && !text.contains("[`") {
             return Ok(harmless());
         }
         self.expand_later(&text, value.place)?;
@@ -215,9 +218,9 @@ impl Judge<'_> {
     }
 
     /// Hands a text to another shell: its commands are judged with the rest.
-    fn hand_on(&mut self, text: &str, place: Place, piped: Piped) -> Result<(), Unreadable> {
+    fn hand_on(&mut self, text: &str, place: Place) -> Result<(), Unreadable> {
         let id = self.handed_source(text, place)?;
-        parse::program(&mut self.script, id, piped)
+        parse::program(&mut self.script, id, Piped::No)
     }
 
     /// A text whose substitutions run when it is later read as a name.

@@ -17,8 +17,7 @@ impl Judge<'_> {
             self.piece(redirect.place, Vec::new(), loader(variable), None);
         }
         let (word, finding) = match &redirect.action {
-            Action::Write(word) => (word, self.write(word)),
-            Action::DescriptorOrFile(word) => (word, self.write(word)),
+            Action::Write(word) | Action::DescriptorOrFile(word) => (word, self.write(word)),
             Action::Read(word) => (word, self.read(word)),
             Action::Descriptor | Action::Here(_) | Action::HereString(_) => return,
         };

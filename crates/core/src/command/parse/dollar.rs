@@ -28,7 +28,7 @@ impl Parser<'_> {
                 self.double_quoted(&mut inner, Some(b'"'))?;
                 parts.extend(inner.into_iter().map(|part| match part {
                     Part::Quoted(text) => Part::Coded(text),
-                    other => other,
+                    Part::Plain(_) | Part::Coded(_) | Part::Dynamic(_) => part,
                 }));
                 return Ok(());
             }

@@ -38,7 +38,7 @@ impl Parser<'_> {
             return self.refuse("the delimiter of a here-document must stand on one line");
         }
         let index = self.script.here.len();
-        self.script.here.push(HereDocument { body: None, literal, expands: false });
+        self.script.here.push(HereDocument::default());
         self.pending.push(Pending { index, delimiter, literal, strip_tabs });
         Ok(index)
     }
@@ -114,8 +114,7 @@ impl Parser<'_> {
         self.enter()?;
         let start = self.pos;
         let body = self.text.get(start..end).unwrap_or("");
-        let expands;
-        if pending.strip_tabs && body.contains("<<") && body.contains('\t') {
+        let expands = if pending.strip_tabs && body.contains("<<") && body.contains('\t') {
             // A here-document inside this one: its lines are told apart after the tabs are gone.
             let stripped: String =
                 body.split_inclusive('\n').map(|line| line.trim_start_matches('\t')).collect();
@@ -124,12 +123,12 @@ impl Parser<'_> {
             let handed = self.script.handed(self.id);
             let id = self.script.add_source(Rc::from(stripped), Some(carrier), handed, self.depth);
             super::expanded(self.script, id)?;
-            expands = true;
+            true
         } else {
             let mut parts = Vec::new();
             self.within(end, |parser| parser.double_quoted(&mut parts, None))?;
-            expands = parts.iter().any(|part| matches!(part, Part::Dynamic(_)));
-        }
+            parts.iter().any(|part| matches!(part, Part::Dynamic(_)))
+        };
         self.depth -= 1;
         Ok(expands)
     }

@@ -183,21 +183,13 @@ impl<'s> Parser<'s> {
     fn pipeline(&mut self) -> Read<()> {
         let piped = self.piped;
         self.command()?;
-        loop {
-            self.skip_blank();
-            match self.operator() {
-                Some((Operator::Pipe, after)) => {
-                    self.pos = after;
-                    self.newlines()?;
-                    self.piped = Piped::Directly;
-                    self.command()?;
-                }
-                _ => {
-                    self.piped = piped;
-                    return Ok(());
-                }
-            }
+        while self.take_operator(Operator::Pipe) {
+            self.newlines()?;
+            self.piped = Piped::Directly;
+            self.command()?;
         }
+        self.piped = piped;
+        Ok(())
     }
 
     fn command(&mut self) -> Read<()> {

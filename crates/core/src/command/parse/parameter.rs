@@ -73,11 +73,11 @@ impl Parser<'_> {
         let second = self.second();
         let nature = match (first, second) {
             // `${!prefix@}` lists names; `${x@P}` reads the value as shell text; the other letters do not.
-            (Some(b'@' | b'*'), Some(b'}')) => nature,
-            (Some(b'@'), Some(b'U' | b'u' | b'L' | b'Q' | b'E' | b'K' | b'A' | b'a' | b'k')) => nature,
             (Some(b'@'), Some(b'P')) => Nature::Evaluated,
             (Some(b':'), Some(b'=')) | (Some(b'='), _) => Nature::Assigns,
-            (Some(b':' | b'-' | b'+' | b'?' | b'#' | b'%' | b'/' | b'^' | b',' | b'~'), Some(_)) => nature,
+            (Some(b'@' | b'*'), Some(b'}'))
+            | (Some(b'@'), Some(b'U' | b'u' | b'L' | b'Q' | b'E' | b'K' | b'A' | b'a' | b'k'))
+            | (Some(b':' | b'-' | b'+' | b'?' | b'#' | b'%' | b'/' | b'^' | b',' | b'~'), Some(_)) => nature,
             _ => return self.refuse("`${` holds an operator that bash does not know"),
         };
         self.pos += 1;

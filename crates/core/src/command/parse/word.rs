@@ -43,7 +43,7 @@ impl Parser<'_> {
                 b'<' | b'>' if self.second() == Some(b'(') => self.process(&mut parts)?,
                 b'(' if form == Form::Regex => self.parenthesised(&mut parts)?,
                 b'(' if form == Form::Pattern && self.after_pattern_sign() => {
-                    self.parenthesised(&mut parts)?
+                    self.parenthesised(&mut parts)?;
                 }
                 b'|' if form == Form::Regex => self.plain_byte(&mut parts),
                 b'=' if form == Form::Array && self.second() == Some(b'(') && is_name(&parts) => {
