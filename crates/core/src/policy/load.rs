@@ -63,7 +63,8 @@ impl Policy {
     }
 }
 
-/// Joins the settings of all layers. A scope that cannot replace defaults tightens them.
+/// Joins the settings of all layers. A scope that cannot replace defaults tightens them, and one that speaks of `bash`
+/// without freeing what is contained leaves no lower scope to do so.
 fn joined(layers: &[Loaded]) -> Result<Settings, PolicyError> {
     let mut joined = Settings::default();
     for layer in layers {
@@ -81,6 +82,9 @@ fn joined(layers: &[Loaded]) -> Result<Settings, PolicyError> {
             return Err(layer.error(0, Problem::Shape(why)));
         }
         joined = joined.tightened_by(lower);
+        if layer.rules.iter().any(|rule| rule.command.is_empty() && !rule.shadow && rule.speaks_of_bash()) {
+            joined.contained = joined.contained.or(Some(false));
+        }
     }
     Ok(joined)
 }
