@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 
 use aho_corasick::{AhoCorasick, BuildError, MatchKind};
 
-use super::Found;
+use super::{Found, MAX_KIND};
 
 /// The shortest value that is searched for, in bytes: shorter ones would tear up ordinary text.
 const MIN_BYTES: usize = 6;
@@ -20,7 +20,7 @@ pub struct KnownSecret {
 }
 
 impl KnownSecret {
-    /// A value and what it is, such as `model-key`. Of the kind only `a-z 0-9 -` is kept.
+    /// A value and what it is, such as `model-key`. Of the kind only `a-z 0-9 -` is kept, at most 32.
     pub fn new(kind: &str, value: impl Into<String>) -> Self {
         let kind =
             kind.chars().filter(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || *c == '-').collect();
@@ -32,6 +32,11 @@ impl std::fmt::Debug for KnownSecret {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("KnownSecret").field("kind", &self.kind).finish_non_exhaustive()
     }
+}
+
+/// Whether a byte may stand in the kind of a mark.
+pub(super) fn in_kind(byte: u8) -> bool {
+    byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-'
 }
 
 /// The searcher for known values.
