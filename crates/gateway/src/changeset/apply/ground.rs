@@ -194,6 +194,12 @@ pub(super) fn parent_of(path: &str) -> &str {
     path.rfind('/').and_then(|at| path.get(..at)).unwrap_or_default()
 }
 
+/// The paths of the directories that hold a path, inner ones first, without the root.
+pub(super) fn parents_of(path: &str) -> impl Iterator<Item = &str> {
+    std::iter::successors(Some(parent_of(path)), |parent| Some(parent_of(parent)))
+        .take_while(|parent| !parent.is_empty())
+}
+
 /// Whether a change set may write a path at all.
 pub(super) fn is_sound(path: &str) -> bool {
     let sound = |part: &str| !part.is_empty() && part != "." && part != ".." && !part.contains('\0');
@@ -228,7 +234,7 @@ fn gid(attributes: Attributes) -> Gid {
 
 #[cfg(test)]
 mod tests {
-    use super::{is_sound, parent_of};
+    use super::{is_sound, parent_of, parents_of};
 
     #[test]
     fn paths_stay_inside_and_out_of_git() {
@@ -242,6 +248,7 @@ mod tests {
 
     #[test]
     fn parents() {
+        assert_eq!(parents_of("a/b/c").collect::<Vec<_>>(), ["a/b", "a"]);
         assert_eq!((parent_of("a"), parent_of("a/b/c"), parent_of("")), ("", "a/b", ""));
     }
 }
