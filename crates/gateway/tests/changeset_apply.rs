@@ -7,7 +7,7 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 
 use changeset_support::{Bench, Tree, file, link, program, put, read, tree};
 use enclos_gateway::changeset::{
-    Applied, ApplyError, Cause, ChangeSet, Choice, Conflict, record_unclean, recover, undo,
+    Applied, ApplyError, Cause, ChangeSet, Choice, Conflict, record_hidden, record_unclean, recover, undo,
 };
 use proptest::prelude::*;
 
@@ -330,10 +330,14 @@ fn contents_other_than_the_reviewed_are_not_applied() {
 fn hidden_files_are_a_conflict() {
     let base = tree([("env", file("mine\n")), ("a", file("1\n"))]);
     let bench = Bench::new(&base);
-    changeset_support::whiteout(&bench.layer().join("mask/env"));
+    record_hidden(&bench.layer(), &["env".into(), "a".into()]).unwrap();
     put(&bench.layer().join("upper"), "env", &file("theirs\n"));
-    let set = bench.build();
-    let case = Case { bench, set };
+    let case = Case { set: bench.build(), bench };
+    assert_eq!(case.causes(), [("env".to_owned(), Cause::Hidden)]);
+    // A later opening shows both, but what was written blindly stays a conflict.
+    record_hidden(&case.bench.layer(), &[]).unwrap();
+    put(&case.bench.layer().join("upper"), "a", &file("2\n"));
+    let case = Case { set: case.bench.build(), bench: case.bench };
     assert_eq!(case.causes(), [("env".to_owned(), Cause::Hidden)]);
 }
 

@@ -1,5 +1,5 @@
 //! A gateway that plays a script: what it tells, and what it waits for. It records every order.
-#![allow(dead_code, reason = "each test binary uses its own part")]
+#![expect(dead_code, reason = "each test binary uses its own part")]
 
 use std::cell::RefCell;
 use std::future::Future;
@@ -12,7 +12,7 @@ use enclos_core::decision::DecidedBy;
 use enclos_core::ids::{CallId, RuleId, SessionId};
 use enclos_core::verdict::Verdict;
 use enclos_protocol::api::{
-    Answering, Attached, CommandQuestion, ExplainRequest, Gateway, OpenRequest, ResumeRequest, SandboxRequest,
+    Attached, CommandQuestion, ExplainRequest, Gateway, OpenRequest, ResumeRequest, SandboxRequest,
 };
 use enclos_protocol::card::{Action, Card};
 use enclos_protocol::changeset::{AppliedView, ChangeSetView, FileView, Hunk, Line, LineKind};
@@ -435,9 +435,4 @@ pub fn changes() -> Body {
         flagged: 1,
         digest: "sha256:cd".to_owned(),
     }
-}
-
-/// Who answers, as a word.
-pub fn is_person(answering: Answering) -> bool {
-    answering == Answering::Person
 }

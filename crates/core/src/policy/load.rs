@@ -21,6 +21,8 @@ pub(super) struct Loaded {
     pub(super) source: String,
     pub(super) rules: Vec<Rule>,
     pub(super) settings: Settings,
+    /// Examples that were held against the rules.
+    pub(super) examples: usize,
     digest: [u8; 32],
 }
 
@@ -152,7 +154,15 @@ impl Loaded {
 
     fn empty(layer: &Layer<'_>, name: String, settings: Settings) -> Self {
         let digest = Sha256::digest(layer.text.as_bytes()).into();
-        Self { scope: layer.scope, name, source: layer.source.clone(), rules: Vec::new(), settings, digest }
+        Self {
+            scope: layer.scope,
+            name,
+            source: layer.source.clone(),
+            rules: Vec::new(),
+            settings,
+            examples: 0,
+            digest,
+        }
     }
 
     /// Reads one rule and holds it against its examples.
@@ -167,6 +177,7 @@ impl Loaded {
         for (examples, wanted) in [(wanted, true), (unwanted, false)] {
             for example in examples {
                 check_example(&rule, &example, wanted).map_err(|problem| self.error(line, problem))?;
+                self.examples += 1;
             }
         }
         self.rules.push(rule);

@@ -20,7 +20,7 @@ const OLDEST_ABI: u32 = 2;
 const READ: [&str; 12] =
     ["/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/etc", "/opt", "/nix", "/run", "/proc"];
 const WRITE: [&str; 4] = [WORKSPACE, "/tmp", "/dev", HOME];
-/// Parts of `/proc` that tell of the machine and not of the command: shown empty.
+/// Parts of `/proc` that tell of the machine and not of the command: closed.
 const MASKED: [&str; 16] = [
     "/proc/cmdline",
     "/proc/config.gz",
@@ -164,10 +164,10 @@ fn proc_fs() -> Done<()> {
     for masked in MASKED {
         let Ok(stat) = rustix::fs::stat(masked) else { continue };
         let folder = rustix::fs::FileType::from_raw_mode(stat.st_mode).is_dir();
-        let from = if folder { "/var/empty" } else { "/dev/null" };
+        let from = if folder { "/var/empty" } else { "/var/closed" };
         let clone = OpenTreeFlags::OPEN_TREE_CLONE | OpenTreeFlags::OPEN_TREE_CLOEXEC;
-        let cover = rustix::mount::open_tree(CWD, from, clone).at(step, "masking parts of `/proc`")?;
-        crate::process::attach(cover.as_fd(), masked).at(step, "masking parts of `/proc`")?;
+        let cover = rustix::mount::open_tree(CWD, from, clone).at(step, "closing parts of `/proc`")?;
+        crate::process::attach(cover.as_fd(), masked).at(step, "closing parts of `/proc`")?;
     }
     Ok(())
 }

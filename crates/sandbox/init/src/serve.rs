@@ -130,6 +130,9 @@ impl Serve<'_> {
     fn command(&mut self, frame: Frame) -> Option<()> {
         let run: Run = serde_json::from_slice(&frame.body).ok()?;
         let [channel, out, error] = <[OwnedFd; 3]>::try_from(frame.fds).ok()?;
+        if !self.children.iter().any(|child| child.outcome.is_some()) {
+            self.watch.forget();
+        }
         match command::start(&run, (out, error), &self.confinement, &self.environment) {
             Ok((pid, outcome)) => self.children.push(Child {
                 id: frame.id,

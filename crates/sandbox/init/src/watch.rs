@@ -58,6 +58,13 @@ impl Watch {
         self.memory_kills.as_mut().is_some_and(Counter::grown)
     }
 
+    /// Forgets what was counted while no command ran: the next one is not to blame for it.
+    pub(crate) fn forget(&mut self) {
+        for counter in [&mut self.memory_kills, &mut self.refused_processes].into_iter().flatten() {
+            counter.grown();
+        }
+    }
+
     /// Time until the next look is due.
     pub(crate) fn due_in(&self) -> Duration {
         self.next.saturating_duration_since(Instant::now())

@@ -27,8 +27,6 @@ pub enum Step {
     Git,
     /// The init as a sealed file in memory.
     Init,
-    /// Ceilings on memory, processes, processor and disk.
-    Limits,
     /// Mounts whose files change owner (as root only).
     IdMap,
     /// The user namespace and the six others.
@@ -41,20 +39,22 @@ pub enum Step {
     Proc,
     /// `/dev`, `/tmp`, the home folder.
     Devices,
+    /// Leaving the host's file system.
+    Pivot,
     /// The copy-on-write workspace.
     Workspace,
     /// The private git directory.
     PrivateGit,
     /// Toolchains and caches.
     Mounts,
-    /// Leaving the host's file system.
-    Pivot,
     /// Capabilities and `no_new_privs`.
     Privileges,
     /// Landlock.
     Landlock,
     /// The filter of system calls.
     Seccomp,
+    /// Ceilings on memory, processes, processor and disk.
+    Limits,
     /// The first answer of the init.
     Ready,
 }
@@ -67,20 +67,20 @@ impl Step {
         Self::Layer,
         Self::Git,
         Self::Init,
-        Self::Limits,
         Self::IdMap,
         Self::Namespaces,
         Self::Root,
         Self::System,
         Self::Proc,
         Self::Devices,
+        Self::Pivot,
         Self::Workspace,
         Self::PrivateGit,
         Self::Mounts,
-        Self::Pivot,
         Self::Privileges,
         Self::Landlock,
         Self::Seccomp,
+        Self::Limits,
         Self::Ready,
     ];
 

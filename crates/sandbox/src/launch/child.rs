@@ -53,7 +53,9 @@ impl Call {
             Self::Group => "becoming the agent's group",
             Self::User => "becoming the agent",
             Self::Capabilities => "keeping the capabilities for the set-up",
-            Self::Tree => return (Step::Workspace, format!("taking in directory number {index}")),
+            Self::Tree => {
+                return (Step::Namespaces, format!("taking in directory number {index} of the plan"));
+            }
             Self::Descriptors => "arranging descriptors",
             Self::Execute => return (Step::Init, "executing the init".into()),
         };

@@ -24,7 +24,7 @@ pub(super) fn make(mounts: &[MountIn]) -> Done<()> {
             Some(number) => {
                 directory(STEP, BELOW)?;
                 attach(tree.as_fd(), BELOW).at(STEP, &what)?;
-                overlay(&mount.inside, BELOW, &format!("/.layer/scratch/{number}"))?;
+                overlay(&mount.inside, BELOW.trim_start_matches('/'), &format!(".layer/scratch/{number}"))?;
                 rustix::mount::unmount(BELOW, UnmountFlags::DETACH).at(STEP, &what)?;
                 std::fs::remove_dir(BELOW).at(STEP, &what)?;
             }

@@ -4,6 +4,7 @@ use super::{bind_read_only, directory, memory};
 use crate::fault::{At, Done};
 use enclos_init::wire::Step;
 use rustix::mount::MountPropagationFlags;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Component, Path};
 
 /// Where the new root is built: hidden from everybody else by the mount namespace.
@@ -18,7 +19,15 @@ pub(super) fn make() -> Done<()> {
     for path in ["workspace", "run/git", "var/empty", "home/agent", "tmp", "proc", "opt"] {
         directory(Step::Root, path)?;
     }
-    std::os::unix::fs::symlink("../tmp", "var/tmp").at(Step::Root, "linking `/var/tmp`")
+    std::os::unix::fs::symlink("../tmp", "var/tmp").at(Step::Root, "linking `/var/tmp`")?;
+    // Covers for files and folders that are to be empty, or closed to everybody.
+    std::fs::File::create_new("run/none").at(Step::Root, "making an empty file")?;
+    std::fs::File::create_new("var/closed").at(Step::Root, "making a closed file")?;
+    for path in ["var/closed", "var/empty"] {
+        let closed = std::fs::Permissions::from_mode(0);
+        std::fs::set_permissions(path, closed).at(Step::Root, "closing a file")?;
+    }
+    Ok(())
 }
 
 /// The system's programs and libraries.

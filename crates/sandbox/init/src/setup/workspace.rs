@@ -41,14 +41,16 @@ pub(super) fn make(setup: &Setup, mask: &[u8]) -> Done<OwnedFd> {
     }
     memory(MASK, "mode=0755,size=64m").at(step, "mounting the mask")?;
     cover(setup.git.is_some(), mask)?;
-    overlay("/workspace", "/.mask/git:/.mask/hide:/.lower", "/.layer")?;
+    // Names without a root: the mount table shows them, and they lead nowhere.
+    overlay("/workspace", ".mask/git:.mask/hide:.lower", ".layer")?;
     rustix::mount::unmount(MASK, UnmountFlags::DETACH).at(step, "putting away the mask")?;
     rustix::mount::unmount(LOWER, UnmountFlags::DETACH).at(step, "putting away the repository")?;
     rustix::fs::openat(CWD, LAYER, OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())
         .at(step, "keeping the layer for the disk watch")
 }
 
-/// An overlay at `path` whose changes go to `upper` and `work` in the directory `changes`.
+/// An overlay at `path` whose changes go to `upper` and `work` in the directory `changes`. The current directory is
+/// the root.
 pub(super) fn overlay(path: &str, lower: &str, changes: &str) -> Done<()> {
     let options = format!(
         "lowerdir={lower},upperdir={changes}/upper,workdir={changes}/work,\
