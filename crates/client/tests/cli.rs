@@ -99,7 +99,8 @@ fn a_stream_is_every_event_and_ends_with_the_last() {
     let fake = whole_run(0);
     let ran = run(&fake, &["run", "--headless", "--output", "stream-json", "fix it"]);
     assert_eq!(ran.code, 0);
-    let events: Vec<Value> = ran.out.lines().map(|line| serde_json::from_str(line).expect("an event")).collect();
+    let events: Vec<Value> =
+        ran.out.lines().map(|line| serde_json::from_str(line).expect("an event")).collect();
     assert_eq!(events.len(), fake.script.len());
     let seqs: Vec<u64> = events.iter().filter_map(|event| event["seq"].as_u64()).collect();
     assert_eq!(seqs, (1..=events.len() as u64).collect::<Vec<_>>());
@@ -160,7 +161,10 @@ fn a_session_is_named_by_its_beginning() {
     let fake = whole_run(0);
     assert_eq!(run(&fake, &["resume", "last", "--headless", "--extend", "go on"]).code, 0);
     let opened = fake.opened.borrow().join("");
-    assert!(opened.contains("sess_01kb") && opened.contains("extend: true") && opened.contains("go on"), "{opened}");
+    assert!(
+        opened.contains("sess_01kb") && opened.contains("extend: true") && opened.contains("go on"),
+        "{opened}"
+    );
     assert_eq!(run(&fake, &["stop", "01ka"]).code, 0);
     assert_eq!(run(&fake, &["apply", "last", "--files", "a", "b"]).code, 0);
     assert_eq!(run(&fake, &["discard", "sess_01ka"]).code, 0);
@@ -260,7 +264,8 @@ fn a_verification_ends_with_its_class() {
 fn an_export_goes_to_its_file() {
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("journal.jsonl");
-    let ran = run(&Fake::default(), &["journal", "export", "--session", "last", "-o", &file.to_string_lossy()]);
+    let ran =
+        run(&Fake::default(), &["journal", "export", "--session", "last", "-o", &file.to_string_lossy()]);
     assert_eq!((ran.code, ran.out.as_str()), (0, ""));
     assert!(std::fs::read_to_string(&file).expect("a file").contains("sess_01kb"));
     assert_eq!(run(&Fake::default(), &["journal", "export", "-o", "/nowhere/x"]).code, 2);
@@ -329,7 +334,9 @@ fn completions_and_reference_pages_are_generated() {
         assert!(run(&Fake::default(), &["completions", shell]).out.contains("enclos"), "{shell}");
     }
     let cli = run(&Fake::default(), &["reference", "cli"]).out;
-    for part in ["## `enclos journal verify`", "`--on-ask WHAT`", "`park`, `stop`, `deny`", "`-o, --output FILE`"] {
+    for part in
+        ["## `enclos journal verify`", "`--on-ask WHAT`", "`park`, `stop`, `deny`", "`-o, --output FILE`"]
+    {
         assert!(cli.contains(part), "{part}\n{cli}");
     }
     let environment = run(&Fake::default(), &["reference", "environment"]).out;
@@ -339,10 +346,7 @@ fn completions_and_reference_pages_are_generated() {
 
 #[test]
 fn a_demonstration_that_was_not_applied_is_no_success() {
-    let script = vec![
-        Step::Tell(support::opened()),
-        Step::Tell(support::finished(0, SessionState::Closed)),
-    ];
+    let script = vec![Step::Tell(support::opened()), Step::Tell(support::finished(0, SessionState::Closed))];
     let ran = run(&Fake { script, ..Fake::default() }, &["demo", "--yes"]);
     assert_eq!(ran.code, 4, "{}{}", ran.out, ran.err);
 }
