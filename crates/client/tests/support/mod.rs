@@ -29,7 +29,7 @@ use tokio::sync::mpsc;
 
 /// What the gateway does next.
 #[derive(Clone, Debug)]
-pub enum Step {
+pub(crate) enum Step {
     /// Tells something.
     Tell(Body),
     /// Waits for any order and records it.
@@ -40,25 +40,25 @@ pub enum Step {
 
 /// The gateway.
 #[derive(Clone, Default)]
-pub struct Fake {
+pub(crate) struct Fake {
     /// What a session tells.
-    pub script: Vec<Step>,
+    pub(crate) script: Vec<Step>,
     /// Orders that came, as JSON.
-    pub orders: Rc<RefCell<Vec<String>>>,
+    pub(crate) orders: Rc<RefCell<Vec<String>>>,
     /// Where orders are recorded too.
-    pub log: Option<PathBuf>,
+    pub(crate) log: Option<PathBuf>,
     /// What was asked to be opened.
-    pub opened: Rc<RefCell<Vec<String>>>,
+    pub(crate) opened: Rc<RefCell<Vec<String>>>,
     /// The result of a verification.
-    pub verify_code: u8,
+    pub(crate) verify_code: u8,
     /// The result of a command in a sandbox.
-    pub run: Option<CommandRun>,
+    pub(crate) run: Option<CommandRun>,
     /// An error of everything that opens.
-    pub failure: Option<ApiError>,
+    pub(crate) failure: Option<ApiError>,
 }
 
 /// The session of every script.
-pub fn session() -> SessionId {
+pub(crate) fn session() -> SessionId {
     SessionId::new("sess_01fake")
 }
 
@@ -117,7 +117,7 @@ impl Fake {
     }
 
     /// The orders that came.
-    pub fn orders(&self) -> Vec<String> {
+    pub(crate) fn orders(&self) -> Vec<String> {
         LATER.with(|later| {
             for (record, taken) in later.borrow().iter() {
                 record.borrow_mut().extend(taken.try_iter());
@@ -292,7 +292,7 @@ fn reading(verdict: Verdict, pieces: Vec<Piece>) -> Reading {
 }
 
 /// A budget with some actions used.
-pub fn budget(used: u64) -> BudgetView {
+pub(crate) fn budget(used: u64) -> BudgetView {
     BudgetView {
         used: Amounts { actions: used, minutes: 0, tokens: 100, commands: used },
         granted: Amounts { actions: 150, minutes: 45, tokens: 2_000_000, commands: 150 },
@@ -301,7 +301,7 @@ pub fn budget(used: u64) -> BudgetView {
 }
 
 /// The change set of every script.
-pub fn change_set() -> ChangeSetView {
+pub(crate) fn change_set() -> ChangeSetView {
     let line = |kind, text: &str| Line { kind, text: text.to_owned(), no_newline: false };
     let hunk = Hunk {
         old_start: 4,
@@ -325,7 +325,7 @@ pub fn change_set() -> ChangeSetView {
 }
 
 /// Its files: one plain, one flagged.
-pub fn files() -> Vec<FileView> {
+pub(crate) fn files() -> Vec<FileView> {
     let file = |path: &str, change: &str, flags: &[&str]| FileView {
         path: path.to_owned(),
         old_path: None,
@@ -339,12 +339,12 @@ pub fn files() -> Vec<FileView> {
 }
 
 /// The end of a run.
-pub fn finished(exit_code: u8, session_state: SessionState) -> Body {
+pub(crate) fn finished(exit_code: u8, session_state: SessionState) -> Body {
     Body::Finished { exit_code, session_state, next_step: String::new() }
 }
 
 /// The opening of a session.
-pub fn opened() -> Body {
+pub(crate) fn opened() -> Body {
     Body::Opened(Opened {
         repo: "/home/ada/site".to_owned(),
         model: "script".to_owned(),
@@ -362,12 +362,12 @@ pub fn opened() -> Body {
 }
 
 /// A call.
-pub fn of(number: u64, tool: &str) -> Of {
+pub(crate) fn of(number: u64, tool: &str) -> Of {
     Of { call: CallId::new(format!("call_{number}")), tool: tool.to_owned() }
 }
 
 /// A message of the model.
-pub fn says(text: &str) -> Vec<Step> {
+pub(crate) fn says(text: &str) -> Vec<Step> {
     vec![
         Step::Tell(Body::MessageDelta { text: text.to_owned() }),
         Step::Tell(Body::Message { role: Speaker::Assistant, text: text.to_owned() }),
@@ -375,7 +375,7 @@ pub fn says(text: &str) -> Vec<Step> {
 }
 
 /// A card for a command.
-pub fn card(text: &str, may_remember: bool) -> Card {
+pub(crate) fn card(text: &str, may_remember: bool) -> Card {
     Card {
         tool: "bash".to_owned(),
         title: "run a command".to_owned(),
@@ -394,7 +394,7 @@ pub fn card(text: &str, may_remember: bool) -> Card {
 }
 
 /// A call that ran.
-pub fn done(number: u64, tool: &str, arguments: serde_json::Value) -> Vec<Step> {
+pub(crate) fn done(number: u64, tool: &str, arguments: serde_json::Value) -> Vec<Step> {
     let result = ResultFacts { duration_ms: 1.5, summary: "12 lines".to_owned(), ..ResultFacts::default() };
     vec![
         Step::Tell(Body::CallGenerating { of: of(number, tool) }),
@@ -413,7 +413,7 @@ pub fn done(number: u64, tool: &str, arguments: serde_json::Value) -> Vec<Step> 
 }
 
 /// A call that was refused.
-pub fn refused(number: u64) -> Vec<Step> {
+pub(crate) fn refused(number: u64) -> Vec<Step> {
     vec![
         Step::Tell(Body::CallGenerated {
             of: of(number, "bash"),
@@ -435,7 +435,7 @@ pub fn refused(number: u64) -> Vec<Step> {
 }
 
 /// A change set for review.
-pub fn changes() -> Body {
+pub(crate) fn changes() -> Body {
     Body::ChangeSet {
         files: files(),
         insertions: 2,
