@@ -86,6 +86,17 @@ impl Store {
         Ok(events)
     }
 
+    /// The hash of a session's last entry, in hexadecimal digits: over all entries before it.
+    pub fn head(&self, id: &SessionId) -> Result<String, StoreError> {
+        let head = read_head(&self.reader(), id)?;
+        Ok(head
+            .hash
+            .iter()
+            .flat_map(|byte| [byte >> 4, byte & 15])
+            .filter_map(|half| char::from_digit(half.into(), 16))
+            .collect())
+    }
+
     fn session_row(&self, raw: RawRow) -> Result<SessionRow, StoreError> {
         let RawRow { mut row, wrapped, sealed_extra } = raw;
         if let (Some(wrapped), Some(sealed)) = (wrapped, sealed_extra) {

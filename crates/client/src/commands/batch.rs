@@ -86,7 +86,14 @@ fn answer<G: Gateway>(
     })?;
     let asked = CommandQuestion { base: question.base.or_else(|| defaults.base.clone()), ..defaults.clone() };
     match gateway.explain_command(&asked, &question.command) {
-        Ok(reading) => Ok(json!({ "id": question.id, "verdict": reading.verdict, "pieces": reading.pieces })),
+        Ok(reading) => {
+            let mut answer =
+                json!({ "id": question.id, "verdict": reading.verdict, "pieces": reading.pieces });
+            if let Some(unreadable) = reading.unreadable {
+                answer["unreadable"] = json!(unreadable);
+            }
+            Ok(answer)
+        }
         Err(error) => Err((question.id, error.message)),
     }
 }

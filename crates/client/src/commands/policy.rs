@@ -125,6 +125,14 @@ where
 
 fn reading_rows(reading: &Reading, width: usize) -> Vec<Row> {
     let mut rows = vec![Row::of(verdict_role(reading.verdict), reading.verdict.as_str())];
+    if let Some(unreadable) = &reading.unreadable {
+        rows.extend(exact(
+            &Gutter::spaces(2),
+            Role::Plain,
+            &text::unreadable(&unreadable.to_string()),
+            width,
+        ));
+    }
     rows.extend(reading.pieces.iter().flat_map(|one| piece(&Row::new().to(2), one, width)));
     rows
 }

@@ -29,7 +29,8 @@ pub(crate) enum Said {
 
 /// A line that is being written.
 pub(crate) struct Prompt {
-    printer: Box<dyn ExternalPrinter + Send>,
+    /// None where the terminal understands no sequences.
+    printer: Option<Box<dyn ExternalPrinter + Send>>,
 }
 
 impl Prompt {
@@ -40,19 +41,21 @@ impl Prompt {
         to: UnboundedSender<Input>,
     ) -> Result<Self, CommandError> {
         let (mut editor, quit) = editor(history)?;
-        let printer = editor.create_external_printer().map_err(failed)?;
+        let printer = editor.create_external_printer().ok();
         std::thread::spawn(move || {
             let said = read(&mut editor, &quit, prompt);
             // A run that is over listens no more.
             let _ = to.send(Input::Said(said));
         });
-        Ok(Self { printer: Box::new(printer) })
+        Ok(Self { printer: printer.map(|printer| Box::new(printer) as Box<dyn ExternalPrinter + Send>) })
     }
 
-    /// Prints rows above the line that is being written. They are escaped already.
-    pub(crate) fn print(&mut self, text: String) {
-        // The editor may just have ended; then the rows are printed by whoever asks next, or nobody.
-        let _ = self.printer.print(text);
+    /// Prints rows above the line that is being written, and gives them back when it cannot. They are escaped already.
+    pub(crate) fn print(&mut self, text: String) -> Result<(), String> {
+        match &mut self.printer {
+            Some(printer) => printer.print(text.clone()).map_err(|_| text),
+            None => Err(text),
+        }
     }
 }
 

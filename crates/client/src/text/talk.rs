@@ -164,3 +164,8 @@ Every event has `seq`, `time`, `session` and `type`; those of a call have `call`
 pub(crate) fn reference_head(title: &str) -> String {
     format!("# {title}\n\nThis page is generated; change what it tells, not the page.\n\n")
 }
+
+/// A command that cannot be read.
+pub(crate) fn unreadable(why: &str) -> String {
+    format!("cannot be read: {why}")
+}

@@ -1,5 +1,5 @@
 //! A gateway that plays a script: what it tells, and what it waits for. It records every order.
-#![allow(dead_code, reason = "each test binary uses its own part")]
+#![expect(dead_code, reason = "each test binary uses its own part")]
 
 use std::cell::RefCell;
 use std::future::Future;
@@ -12,7 +12,7 @@ use enclos_core::decision::DecidedBy;
 use enclos_core::ids::{CallId, RuleId, SessionId};
 use enclos_core::verdict::Verdict;
 use enclos_protocol::api::{
-    Answering, Attached, CommandQuestion, ExplainRequest, Gateway, OpenRequest, ResumeRequest, SandboxRequest,
+    Attached, CommandQuestion, ExplainRequest, Gateway, OpenRequest, ResumeRequest, SandboxRequest,
 };
 use enclos_protocol::card::{Action, Card};
 use enclos_protocol::changeset::{AppliedView, ChangeSetView, FileView, Hunk, Line, LineKind};
@@ -22,7 +22,8 @@ use enclos_protocol::event::{
 };
 use enclos_protocol::order::Order;
 use enclos_protocol::report::{
-    Check, CommandRun, Explanation, Exported, PolicyReport, SandboxRun, SessionDetail, SessionRow, Verification,
+    Check, CommandRun, Explanation, Exported, PolicyReport, SandboxRun, SessionDetail, SessionRow,
+    Verification,
 };
 use tokio::sync::mpsc;
 
@@ -87,12 +88,16 @@ impl Fake {
                         let Some(order) = given.recv().await else { return };
                         let text = serde_json::to_string(&order).expect("an order is JSON");
                         if let Some(log) = &fake {
-                            let mut file =
-                                std::fs::OpenOptions::new().append(true).create(true).open(log).expect("a log");
+                            let mut file = std::fs::OpenOptions::new()
+                                .append(true)
+                                .create(true)
+                                .open(log)
+                                .expect("a log");
                             writeln!(file, "{text}").expect("a log takes a line");
                         }
                         let _ = sent.send(text);
-                        if let (Step::AwaitOrEnd(code), Order::Stop | Order::Leave | Order::Interrupt) = (&step, &order)
+                        if let (Step::AwaitOrEnd(code), Order::Stop | Order::Leave | Order::Interrupt) =
+                            (&step, &order)
                         {
                             seq += 1;
                             let body = finished(*code, SessionState::WaitingInput);
@@ -220,8 +225,9 @@ impl Gateway for Fake {
 
     fn explain_command(&self, question: &CommandQuestion, text: &str) -> Result<Reading, ApiError> {
         let base = question.base.as_deref().unwrap_or("allow");
-        let base: Verdict =
-            base.parse().map_err(|error: enclos_core::verdict::UnknownVerdict| ApiError::new(Fault::Usage, error.to_string()))?;
+        let base: Verdict = base.parse().map_err(|error: enclos_core::verdict::UnknownVerdict| {
+            ApiError::new(Fault::Usage, error.to_string())
+        })?;
         let verdict = if text.contains("sudo") { Verdict::Disabled } else { base };
         let piece = Piece {
             span: 0..text.len(),
@@ -239,7 +245,9 @@ impl Gateway for Fake {
         request: &SandboxRequest,
         output: &mut dyn FnMut(bool, &[u8]),
     ) -> Result<SandboxRun, ApiError> {
-        let Some(run) = &self.run else { return Err(ApiError::new(Fault::Usage, "no sandbox: unshare failed")) };
+        let Some(run) = &self.run else {
+            return Err(ApiError::new(Fault::Usage, "no sandbox: unshare failed"));
+        };
         output(false, request.text.as_bytes());
         output(true, b"\x1b[31mred\n");
         let runs = vec![run.clone(); usize::try_from(request.repeat).unwrap_or(1)];
@@ -435,9 +443,4 @@ pub fn changes() -> Body {
         flagged: 1,
         digest: "sha256:cd".to_owned(),
     }
-}
-
-/// Who answers, as a word.
-pub fn is_person(answering: Answering) -> bool {
-    answering == Answering::Person
 }

@@ -2,14 +2,14 @@
 //!
 //! A name says what it names with its last word: `db.password` is a password, `password_file` is a file.
 
-use super::Found;
 use super::value::{STRONG, Written, hash, password, strong, token};
+use super::{Found, MARK};
 
 /// How far a name reaches to each side of its word, in bytes.
 const MAX_NAME: usize = 64;
 
-/// The longest value, in bytes.
-const MAX_VALUE: usize = 4096;
+/// How much of a value is looked at, in bytes. What is longer is taken whole by its first part.
+pub(super) const MAX_VALUE: usize = 512;
 
 /// How far from its word a value in prose may stand, in bytes.
 const MAX_PROSE: usize = 96;
@@ -59,8 +59,7 @@ fn class(name: &str) -> Option<Class> {
             Class::Password
         }
         "secret" | "token" | "jeton" | "apikey" | "credential" | "credentials" | "accesskey"
-        | "secretkey" => Class::Token,
-        "authtoken" | "authkey" | "privatekey" | "clientsecret" => Class::Token,
+        | "secretkey" | "authtoken" | "authkey" | "privatekey" | "clientsecret" => Class::Token,
         "id" if matches!(before, "access" | "client") => Class::Key,
         "key" if announces_key(before) => Class::Token,
         "key" | "auth" => Class::Key,
@@ -190,8 +189,7 @@ fn value(text: &str, at: usize) -> Option<(usize, usize, Written)> {
         return Some((at + 1, at + 1 + length, Written::Quoted));
     }
     let ends = |b: &u8| b.is_ascii_whitespace() || b"\"'`,;&|<>(){}[]\\".contains(b);
-    let length =
-        rest.as_bytes().iter().take(MAX_VALUE).position(|b| ends(b)).unwrap_or(rest.len().min(MAX_VALUE));
+    let length = rest.as_bytes().iter().take(MAX_VALUE).position(ends).unwrap_or(rest.len().min(MAX_VALUE));
     let trailing = rest.get(..length)?.bytes().rev().take_while(|b| b".:!?".contains(b)).count();
     Some((at, at + length - trailing, Written::Bare))
 }
@@ -201,6 +199,7 @@ fn prose(text: &str, at: usize) -> Option<Found> {
     let rest = text.get(at..)?;
     let line = rest.bytes().take(MAX_PROSE).position(|b| b == b'\n').unwrap_or(rest.len().min(MAX_PROSE));
     let in_run = |b: u8| b.is_ascii_alphanumeric() || b"_-+/=.~".contains(&b);
+    let line = rest.get(..line).and_then(|line| line.find(MARK)).unwrap_or(line);
     let bytes = rest.as_bytes();
     let mut from = 0;
     while from < line {

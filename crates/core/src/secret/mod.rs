@@ -15,11 +15,18 @@ mod view;
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
+use std::ops::Range;
 
 pub use known::KnownSecret;
 
 /// What begins a mark.
 pub const MARK: &str = "[secret:";
+
+/// The longest kind in a mark, in bytes.
+const MAX_KIND: usize = 32;
+
+/// How often a text is gone over until nothing more is found.
+const MAX_PASSES: usize = 8;
 
 /// Finds and replaces secrets. Built once, used from any thread.
 #[derive(Debug)]
@@ -60,22 +67,18 @@ impl Redactor {
         })
     }
 
-    /// The text with a mark in place of each secret.
+    /// The text with a mark in place of each secret. What a replacement uncovers is replaced as well, so that
+    /// redacting again changes nothing.
     pub fn redact<'t>(&self, text: &'t str) -> Cow<'t, str> {
-        let found = self.find(text);
-        if found.is_empty() {
-            return Cow::Borrowed(text);
+        let mut out = Cow::Borrowed(text);
+        for _ in 0..MAX_PASSES {
+            let found = self.find(&out);
+            if found.is_empty() {
+                break;
+            }
+            out = Cow::Owned(replaced(&out, found));
         }
-        let mut out = String::with_capacity(text.len());
-        let mut at = 0;
-        for Found { start, end, kind } in found {
-            out.push_str(text.get(at..start).unwrap_or_default());
-            // Writing to a string does not fail.
-            let _ = write!(out, "{MARK}{kind}]");
-            at = end;
-        }
-        out.push_str(text.get(at..).unwrap_or_default());
-        Cow::Owned(out)
+        out
     }
 
     /// The kinds of the secrets in a text, in their order.
@@ -98,7 +101,7 @@ impl Redactor {
     /// Finds secrets in one reading of the text, and in what base64 and hex in it decode to.
     fn search(&self, text: &str, depth: u8, found: &mut Vec<Found>) {
         self.known.find(text, found);
-        self.scanner.find(text, found);
+        self.scanner.find(text, &marks(text), found);
         if depth == view::MAX_DEPTH {
             return;
         }
@@ -112,7 +115,32 @@ impl Redactor {
     }
 }
 
-/// Joins what overlaps, drops what is within a mark, and widens to character boundaries.
+/// The text with marks in place of what was found.
+fn replaced(text: &str, found: Vec<Found>) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut at = 0;
+    for Found { start, end, kind } in found {
+        out.push_str(text.get(at..start).unwrap_or_default());
+        // Writing to a string does not fail.
+        let _ = write!(out, "{MARK}{kind}]");
+        at = end;
+    }
+    out.push_str(text.get(at..).unwrap_or_default());
+    out
+}
+
+/// The marks in a text: what announces nothing, since it is what a secret was replaced by.
+fn marks(text: &str) -> Vec<Range<usize>> {
+    let mark = |(start, _): (usize, &str)| {
+        let kind = text.get(start + MARK.len()..)?;
+        let length = kind.bytes().take(MAX_KIND + 1).position(|b| !known::in_kind(b))?;
+        (kind.as_bytes().get(length) == Some(&b']') && length > 0)
+            .then(|| start..start + MARK.len() + length + 1)
+    };
+    text.match_indices(MARK).filter_map(mark).collect()
+}
+
+/// Joins what overlaps, widens to character boundaries, and takes the rest of what was too long to be read whole.
 fn merged(text: &str, mut found: Vec<Found>) -> Vec<Found> {
     found.sort_by_key(|hit| (hit.start, std::cmp::Reverse(hit.end)));
     let mut out: Vec<Found> = Vec::new();
@@ -128,6 +156,13 @@ fn merged(text: &str, mut found: Vec<Found>) -> Vec<Found> {
             Some(last) if hit.start < last.end => last.end = last.end.max(hit.end),
             _ if hit.start < hit.end => out.push(hit),
             _ => {}
+        }
+    }
+    for at in 0..out.len() {
+        let next = out.get(at + 1).map_or(text.len(), |next| next.start);
+        if let Some(hit) = out.get_mut(at).filter(|hit| hit.end - hit.start >= assign::MAX_VALUE) {
+            let rest = text.get(hit.end..next).unwrap_or_default();
+            hit.end += rest.find(|c: char| c.is_whitespace() || "\"'`".contains(c)).unwrap_or(rest.len());
         }
     }
     out

@@ -4,7 +4,7 @@ use super::Found;
 use super::value::{STRONG, Written, hash, password, strong, token};
 
 /// The longest stretch that is read around a word, in bytes.
-const MAX_REACH: usize = 4096;
+const MAX_REACH: usize = 1024;
 
 /// The length of the leading bytes that `takes` takes, bounded.
 fn span(text: &str, takes: impl Fn(u8) -> bool) -> usize {
@@ -143,11 +143,15 @@ pub(super) fn user_option(text: &str, end: usize) -> Option<Found> {
 
 /// The word that is echoed into a program that reads a password.
 pub(super) fn echoed(text: &str, start: usize) -> Option<Found> {
-    let line = text.get(..start)?;
+    let mut from = start.saturating_sub(MAX_REACH);
+    while !text.is_char_boundary(from) {
+        from += 1;
+    }
+    let line = text.get(from..start)?;
     let line_start = line.rfind('\n').map_or(0, |at| at + 1);
     let at = line.get(line_start..)?.rfind("echo ")? + line_start + 5;
     let at = at + if line.get(at..)?.starts_with("-n ") { 3 } else { 0 };
-    worded(at, line.get(at..)?)
+    worded(from + at, line.get(at..)?)
 }
 
 /// The first word of `rest`, which stands at `from`, as a password.

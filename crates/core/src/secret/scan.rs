@@ -2,6 +2,8 @@
 //!
 //! The searcher only finds where to look; each look reads a bounded stretch, so that the whole is linear.
 
+use std::ops::Range;
+
 use aho_corasick::{AhoCorasick, BuildError};
 
 use super::shapes::{SHAPES, Shape};
@@ -84,10 +86,15 @@ impl Scanner {
         Ok(Self { searcher, looks })
     }
 
-    pub(super) fn find(&self, text: &str, found: &mut Vec<Found>) {
+    /// Finds what the words outside of `marks` announce.
+    pub(super) fn find(&self, text: &str, marks: &[Range<usize>], found: &mut Vec<Found>) {
         let mut private_key = false;
         for hit in self.searcher.find_overlapping_iter(text) {
             let (start, end) = (hit.start(), hit.end());
+            let before = marks.partition_point(|mark| mark.end <= start);
+            if marks.get(before).is_some_and(|mark| mark.start <= start) {
+                continue;
+            }
             match self.looks.get(hit.pattern().as_usize()) {
                 Some(Look::Shape(shape)) => found.extend(shape.find(text, start)),
                 Some(Look::Name) => found.extend(assign::find(text, start, end)),

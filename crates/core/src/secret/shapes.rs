@@ -269,7 +269,7 @@ impl Shape {
         if self.prefix.starts_with('.') {
             let name =
                 before.iter().rev().take(MAX_NAME).take_while(|byte| byte.is_ascii_alphanumeric()).count();
-            return (name >= 10 && name < MAX_NAME).then_some(before.len() - name);
+            return (10..MAX_NAME).contains(&name).then_some(before.len() - name);
         }
         let within = |byte: &u8| self.tail.takes(*byte) || byte.is_ascii_alphanumeric() || *byte == b'_';
         (!before.last().is_some_and(within)).then_some(before.len())

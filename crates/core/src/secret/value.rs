@@ -1,5 +1,9 @@
 //! Whether a value may be a secret: references, placeholders, hashes and plain words are not.
 
+use std::borrow::Cow;
+
+use super::{MARK, marks};
+
 /// The shortest value that is a secret by its looks, in bytes.
 pub(super) const STRONG: usize = 14;
 
@@ -12,8 +16,24 @@ pub(super) enum Written {
     Bare,
 }
 
+/// The value without the marks in it.
+fn unmarked(value: &str) -> Cow<'_, str> {
+    if !value.contains(MARK) {
+        return Cow::Borrowed(value);
+    }
+    let mut out = String::with_capacity(value.len());
+    let mut at = 0;
+    for mark in marks(value) {
+        out.push_str(value.get(at..mark.start).unwrap_or_default());
+        at = mark.end;
+    }
+    out.push_str(value.get(at..).unwrap_or_default());
+    Cow::Owned(out)
+}
+
 /// Whether a value that stands where a password stands is one.
 pub(super) fn password(value: &str, written: Written) -> bool {
+    let value = &*unmarked(value);
     let long = value.len() >= 5;
     let word = value.chars().all(|c| c.is_alphabetic() || "_.:".contains(c));
     let words = value.contains(char::is_whitespace)
@@ -27,6 +47,7 @@ pub(super) fn password(value: &str, written: Written) -> bool {
 
 /// Whether a value that stands where a token or key stands is one.
 pub(super) fn token(value: &str, written: Written) -> bool {
+    let value = &*unmarked(value);
     let digits = value.bytes().filter(u8::is_ascii_digit).count();
     let mixed = digits > 0 && (digits >= 12 || value.bytes().any(|b| b.is_ascii_alphabetic()));
     let cased = value.len() >= 20
@@ -42,6 +63,7 @@ pub(super) fn token(value: &str, written: Written) -> bool {
 
 /// Whether a run of at least `least` characters is a secret by its looks, near a word that announces one.
 pub(super) fn strong(value: &str, least: usize) -> bool {
+    let value = &*unmarked(value);
     let letters = value.bytes().filter(u8::is_ascii_alphabetic).count();
     let digits = value.bytes().filter(u8::is_ascii_digit).count();
     value.len() >= least
@@ -80,7 +102,6 @@ pub(super) fn varied(value: &str) -> bool {
 /// Whether a value is one, and no reference to one and no placeholder.
 fn concrete(value: &str) -> bool {
     let reference = value.starts_with(['$', '<', '{', '@', '%', '*', '&'])
-        || value.starts_with("[secret:")
         || value.contains("${")
         || value.contains("$(")
         || value.starts_with("env.")

@@ -16,7 +16,7 @@ use super::finding::{Finding, Weight};
 use super::parse;
 use super::paths::Directory;
 use super::reading::{CommandRule, Piece, Reading, Rules, Unreadable};
-use super::script::{Assignment, Command, Kind, MAX_HANDED, Piped, Place, Script, Word};
+use super::script::{Assignment, Command, Kind, MAX_DEPTH, MAX_HANDED, Piped, Place, Script, Word};
 use super::written::Written;
 use crate::ids::RuleId;
 use crate::verdict::Verdict;
@@ -100,6 +100,10 @@ impl Judge<'_> {
                 self.words_piece(command, finding);
             }
             Kind::Loop => self.loop_variable(command),
+            Kind::Evaluated => {
+                let reason = "It reads a value as a name or as shell text, at run time.";
+                self.words_piece(command, Finding::asks("command.ask.dynamic", reason));
+            }
             Kind::Arithmetic { names } => {
                 let finding = if names {
                     Finding::contained("command.ask.arithmetic", "It reads or sets variables in arithmetic.")
@@ -119,7 +123,7 @@ impl Judge<'_> {
             }
         }
         for redirect in &command.redirects {
-            self.redirect(redirect);
+            self.redirect(redirect)?;
         }
         Ok(())
     }
@@ -241,8 +245,11 @@ impl Judge<'_> {
     }
 
     /// The arguments that words become, braces expanded.
-    fn arguments(&mut self, words: &[Word]) -> Vec<Argument> {
-        argument::arguments(words, &mut self.room)
+    fn arguments(&mut self, words: &[Word]) -> Result<Vec<Argument>, Unreadable> {
+        argument::arguments(words, &mut self.room).map_err(|place| {
+            let reason = format!("braces nest over {MAX_DEPTH} deep");
+            Unreadable { reason, at: self.script.span(place).start }
+        })
     }
 }
 
