@@ -167,13 +167,6 @@ impl World {
         report
     }
 
-    /// The only session, or the newest.
-    pub(crate) fn session(&self) -> String {
-        let output = self.output(&["sessions", "--json"]);
-        let rows: Value = serde_json::from_slice(&output.stdout).unwrap();
-        rows[0]["session"].as_str().unwrap().to_owned()
-    }
-
     pub(crate) fn sessions(&self) -> Vec<Value> {
         let output = self.output(&["sessions", "--json"]);
         serde_json::from_slice(&output.stdout).unwrap()

@@ -14,7 +14,7 @@ const LAST: &str = "last";
 const LISTED: usize = 5;
 
 /// The session that an ID means among these, which are listed newest first.
-pub fn session(id: &str, rows: &[SessionRow]) -> Result<SessionId, CommandError> {
+pub(crate) fn session(id: &str, rows: &[SessionRow]) -> Result<SessionId, CommandError> {
     if id == LAST {
         let newest = rows.first().map(|row| row.session.clone());
         return newest.ok_or_else(|| CommandError::usage(text::NO_SESSIONS_YET).hint(text::HINT_RUN));

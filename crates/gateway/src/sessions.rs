@@ -79,7 +79,7 @@ pub(crate) fn show(store: &Store, places: &Places, id: &SessionId) -> Result<Ses
         budget: session::budget_view(state.budget(), row.updated_us),
         timeline: events.iter().map(line).collect(),
         entries: row.entries,
-        head: String::new(),
+        head: store.head(id).map_err(|error| of_store(&error))?,
         row: listed(row, places),
     })
 }

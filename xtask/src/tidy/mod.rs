@@ -12,7 +12,7 @@ mod promises;
 
 use std::fmt;
 
-use crate::source::Source;
+use crate::source::{self, Source};
 use crate::{reference, tree};
 
 /// What a rule found.
@@ -70,7 +70,8 @@ pub(crate) fn run(words: &[String]) -> Result<(), String> {
 fn findings() -> Result<Vec<Finding>, String> {
     let root = tree::root()?;
     let rust = tree::files(&root, &[".rs"])?;
-    let sources: Vec<Source> = rust.iter().map(|file| Source::new(&file.path, &file.text)).collect();
+    let mut sources: Vec<Source> = rust.iter().map(|file| Source::new(&file.path, &file.text)).collect();
+    source::mark_test_modules(&mut sources);
     let pages = tree::files(&root, &[".md", ".toml", ".yml", ".yaml", ".sh"])?;
 
     let mut all = crates::findings(&root)?;

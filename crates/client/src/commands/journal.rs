@@ -19,7 +19,7 @@ use crate::style::Role;
 use crate::text;
 
 /// Writes the journal as JSON lines, to a file or to the standard output.
-pub fn export<G, M>(cx: &mut Context<'_, '_, M>, args: &ExportArgs) -> Result<Exit, CommandError>
+pub(crate) fn export<G, M>(cx: &mut Context<'_, '_, M>, args: &ExportArgs) -> Result<Exit, CommandError>
 where
     G: Gateway,
     M: Fn(Option<&Path>) -> Result<G, ApiError>,
@@ -53,7 +53,7 @@ where
 }
 
 /// Verifies an export or the local store. The exit code is the class of the result.
-pub fn verify<G, M>(cx: &mut Context<'_, '_, M>, args: &VerifyArgs) -> Result<Exit, CommandError>
+pub(crate) fn verify<G, M>(cx: &mut Context<'_, '_, M>, args: &VerifyArgs) -> Result<Exit, CommandError>
 where
     G: Gateway,
     M: Fn(Option<&Path>) -> Result<G, ApiError>,
@@ -68,7 +68,7 @@ where
 }
 
 /// A verification as rows.
-pub fn rows(verification: &Verification, width: usize) -> Vec<Row> {
+pub(crate) fn rows(verification: &Verification, width: usize) -> Vec<Row> {
     let role = if verification.exit_code == 0 { Role::Good } else { Role::Bad };
     let sign = if verification.exit_code == 0 { "✓ " } else { "✗ " };
     let first = Row::of(role, sign).and(role, &verification.result).and(Role::Plain, "  ");

@@ -17,7 +17,7 @@ use crate::style::Role;
 use crate::text;
 
 /// Runs the command. Several words are joined by spaces, as `ssh` does; quote the command to keep its own.
-pub fn run<G, M>(cx: &mut Context<'_, '_, M>, args: SandboxRunArgs) -> Result<Exit, CommandError>
+pub(crate) fn run<G, M>(cx: &mut Context<'_, '_, M>, args: SandboxRunArgs) -> Result<Exit, CommandError>
 where
     G: Gateway,
     M: Fn(Option<&Path>) -> Result<G, ApiError>,

@@ -19,7 +19,7 @@ use crate::style::Role;
 use crate::text;
 
 /// Lists sessions.
-pub fn list<G, M>(cx: &mut Context<'_, '_, M>, args: JsonArgs) -> Result<Exit, CommandError>
+pub(crate) fn list<G, M>(cx: &mut Context<'_, '_, M>, args: JsonArgs) -> Result<Exit, CommandError>
 where
     G: Gateway,
     M: Fn(Option<&Path>) -> Result<G, ApiError>,
@@ -73,7 +73,7 @@ fn state_role(row: &SessionRow) -> Role {
 }
 
 /// Shows one session.
-pub fn show<G, M>(cx: &mut Context<'_, '_, M>, args: &OneArgs) -> Result<Exit, CommandError>
+pub(crate) fn show<G, M>(cx: &mut Context<'_, '_, M>, args: &OneArgs) -> Result<Exit, CommandError>
 where
     G: Gateway,
     M: Fn(Option<&Path>) -> Result<G, ApiError>,
@@ -115,7 +115,7 @@ fn detail_rows(detail: &SessionDetail, width: usize) -> Vec<Row> {
 }
 
 /// Stops a session.
-pub async fn stop<G, M>(cx: &mut Context<'_, '_, M>, args: &OneArgs) -> Result<Exit, CommandError>
+pub(crate) async fn stop<G, M>(cx: &mut Context<'_, '_, M>, args: &OneArgs) -> Result<Exit, CommandError>
 where
     G: Gateway,
     M: Fn(Option<&Path>) -> Result<G, ApiError>,

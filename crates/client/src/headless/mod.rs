@@ -5,7 +5,7 @@
 
 mod forms;
 
-pub use forms::failed;
+pub(crate) use forms::failed;
 
 use std::time::Duration;
 
@@ -43,7 +43,7 @@ impl Ending {
 }
 
 /// Follows a session to its end.
-pub async fn follow(
+pub(crate) async fn follow(
     world: &mut World<'_>,
     look: Look,
     output: Output,

@@ -13,7 +13,7 @@ use crate::style::Role;
 use crate::text;
 
 /// The role in which a verdict is shown.
-pub fn verdict_role(verdict: Verdict) -> Role {
+pub(crate) fn verdict_role(verdict: Verdict) -> Role {
     match verdict {
         Verdict::Allow => Role::Good,
         Verdict::Ask => Role::Warn,
@@ -22,7 +22,7 @@ pub fn verdict_role(verdict: Verdict) -> Role {
 }
 
 /// A card within a width.
-pub fn rows(card: &Card, width: usize) -> Vec<Row> {
+pub(crate) fn rows(card: &Card, width: usize) -> Vec<Row> {
     let head = Row::of(Role::Warn, "┌─ ").and(Role::Bold, &text::card_title(&card.tool));
     let mut rows = vec![head.cut(width)];
     rows.extend(exact(&plain(), Role::Plain, &card.title, width));
@@ -71,7 +71,7 @@ fn action(action: &Action, width: usize) -> Vec<Row> {
 }
 
 /// A piece of a command: its verdict, its text, the rule and why.
-pub fn piece(margin: &Row, piece: &Piece, width: usize) -> Vec<Row> {
+pub(crate) fn piece(margin: &Row, piece: &Piece, width: usize) -> Vec<Row> {
     let column = margin.width() + 10;
     let first = margin.clone().and(verdict_role(piece.verdict), piece.verdict.as_str()).to(column);
     let rest = margin.clone().to(column - 2).and(Role::Dim, "↪").to(column);
@@ -110,7 +110,7 @@ fn facts(card: &Card, width: usize) -> Vec<Row> {
 }
 
 /// What was seen of a card, in one row of the record: used where the card itself was shown in the pager.
-pub fn receipt(card: &Card, count: usize, width: usize) -> Vec<Row> {
+pub(crate) fn receipt(card: &Card, count: usize, width: usize) -> Vec<Row> {
     prose(&plain(), Role::Plain, &text::card_receipt(&card.tool, &card.title, count, &card.digest), width)
 }
 

@@ -130,6 +130,16 @@ impl Decision {
     }
 }
 
+impl Decision {
+    /// Names a built-in rule as the one that decided.
+    pub(super) fn built_in(&mut self, rule: &RuleId, reason: String) {
+        self.rule = rule.clone();
+        self.scope = Scope::BuiltIn;
+        "defaults".clone_into(&mut self.source);
+        self.reason = reason;
+    }
+}
+
 /// Why, for the person: the author's words, or what the rule says of what.
 fn reason(caller: &Caller<'_>, outcome: &Outcome<'_>) -> String {
     let (tool, verdict) = (caller.tool.name(), outcome.verdict);

@@ -21,6 +21,8 @@ pub(super) struct Loaded {
     pub(super) source: String,
     pub(super) rules: Vec<Rule>,
     pub(super) settings: Settings,
+    /// Examples that were held against the rules.
+    pub(super) examples: usize,
     digest: [u8; 32],
 }
 
@@ -61,7 +63,8 @@ impl Policy {
     }
 }
 
-/// Joins the settings of all layers. A scope that cannot replace defaults tightens them.
+/// Joins the settings of all layers. A scope that cannot replace defaults tightens them, and one that speaks of `bash`
+/// without freeing what is contained leaves no lower scope to do so.
 fn joined(layers: &[Loaded]) -> Result<Settings, PolicyError> {
     let mut joined = Settings::default();
     for layer in layers {
@@ -79,6 +82,9 @@ fn joined(layers: &[Loaded]) -> Result<Settings, PolicyError> {
             return Err(layer.error(0, Problem::Shape(why)));
         }
         joined = joined.tightened_by(lower);
+        if layer.rules.iter().any(|rule| rule.command.is_empty() && !rule.shadow && rule.speaks_of_bash()) {
+            joined.contained = joined.contained.or(Some(false));
+        }
     }
     Ok(joined)
 }
@@ -148,7 +154,15 @@ impl Loaded {
 
     fn empty(layer: &Layer<'_>, name: String, settings: Settings) -> Self {
         let digest = Sha256::digest(layer.text.as_bytes()).into();
-        Self { scope: layer.scope, name, source: layer.source.clone(), rules: Vec::new(), settings, digest }
+        Self {
+            scope: layer.scope,
+            name,
+            source: layer.source.clone(),
+            rules: Vec::new(),
+            settings,
+            examples: 0,
+            digest,
+        }
     }
 
     /// Reads one rule and holds it against its examples.
@@ -163,6 +177,7 @@ impl Loaded {
         for (examples, wanted) in [(wanted, true), (unwanted, false)] {
             for example in examples {
                 check_example(&rule, &example, wanted).map_err(|problem| self.error(line, problem))?;
+                self.examples += 1;
             }
         }
         self.rules.push(rule);

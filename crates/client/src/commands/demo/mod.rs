@@ -25,7 +25,7 @@ use crate::{hi, terminal, text};
 const PRESET: &str = "strict";
 
 /// Runs the demonstration.
-pub async fn run<G, M>(cx: &mut Context<'_, '_, M>, args: &DemoArgs) -> Result<Exit, CommandError>
+pub(crate) async fn run<G, M>(cx: &mut Context<'_, '_, M>, args: &DemoArgs) -> Result<Exit, CommandError>
 where
     G: Gateway,
     M: Fn(Option<&Path>) -> Result<G, ApiError>,

@@ -12,7 +12,7 @@ use crate::error::CommandError;
 use crate::text;
 
 /// How the project is tested.
-pub const TEST: &str = "bash test.sh";
+pub(crate) const TEST: &str = "bash test.sh";
 
 const CALCULATOR: &str = "\
 #!/usr/bin/env bash
@@ -50,7 +50,7 @@ const WRONG: &str = "multiply() { echo $(($1 + $2)); }";
 const RIGHT: &str = "multiply() { echo $(($1 * $2)); }";
 
 /// A folder of the demonstration, gone when it is dropped.
-pub fn folder(env: &Environment) -> Result<TempDir, CommandError> {
+pub(crate) fn folder(env: &Environment) -> Result<TempDir, CommandError> {
     let parent = Path::new(env.get(env::TMPDIR).filter(|value| !value.is_empty()).unwrap_or("/tmp"));
     tempfile::Builder::new()
         .prefix("enclos-demo-")
@@ -59,7 +59,7 @@ pub fn folder(env: &Environment) -> Result<TempDir, CommandError> {
 }
 
 /// Makes the repository and the script; whether it has a history.
-pub fn make(repo: &Path, script: &Path, env: &Environment) -> Result<bool, CommandError> {
+pub(crate) fn make(repo: &Path, script: &Path, env: &Environment) -> Result<bool, CommandError> {
     fs::create_dir(repo).map_err(|error| CommandError::file(text::WRITE, repo, &error))?;
     for (name, content) in [("calc.sh", CALCULATOR), ("test.sh", CHECKS), ("README.md", README)] {
         let path = repo.join(name);
@@ -96,7 +96,7 @@ fn git(repo: &Path, path: &str, arguments: &[&str]) -> bool {
 }
 
 /// Whether the change was applied.
-pub fn was_mended(repo: &Path) -> bool {
+pub(crate) fn was_mended(repo: &Path) -> bool {
     fs::read_to_string(repo.join("calc.sh")).is_ok_and(|text| text == CALCULATOR.replace(WRONG, RIGHT))
 }
 

@@ -1,0 +1,74 @@
+//! `awk`: harmless when its program cannot write, run, read other input or load code.
+
+use super::{harmless, unknown_option};
+use crate::command::argument::Argument;
+use crate::command::finding::Finding;
+use crate::command::options::{self, Options, Style};
+
+const OPTIONS: Options = Options {
+    flags: "",
+    valued: "Fv",
+    optional: "",
+    long: &["field-separator=", "assign=", "version"],
+    numbers: false,
+};
+/// What an `awk` program needs to reach beyond its input and output.
+const REACHES: [&str; 9] = ["|", ">", "@", "system", "getline", "close", "fflush", "ENVIRON", "ARGV"];
+
+pub(super) fn check(arguments: &[Argument]) -> Finding {
+    let given = options::read(arguments, &OPTIONS, Style::Harmless);
+    if let Some(at) = given.unknown {
+        return unknown_option("awk", arguments.get(at));
+    }
+    let program = given.operands.first().and_then(|at| arguments.get(*at));
+    let Some(program) = program.and_then(Argument::literal) else {
+        return Finding::contained(
+            "command.ask.expansion",
+            "The program of `awk` is known at run time only.",
+        );
+    };
+    if REACHES.iter().any(|reach| program.contains(reach)) {
+        return Finding::contained(
+            "command.ask.interpreter",
+            "The program of `awk` may write files or run commands.",
+        );
+    }
+    harmless()
+}
+
+/// The texts that an `awk` program hands to a shell: what it gives to `system` or a pipe.
+pub(in crate::command) fn commands(arguments: &[Argument]) -> Vec<String> {
+    let mut commands = Vec::new();
+    for argument in arguments {
+        let text = argument.emptied();
+        for (at, _) in text.match_indices("system") {
+            let rest = text.get(at + "system".len()..).unwrap_or("").trim_start();
+            let rest = rest.strip_prefix('(').unwrap_or(rest).trim_start();
+            commands.extend(leading_string(rest));
+        }
+        for (at, _) in text.match_indices('|') {
+            let after = text.get(at + 1..).unwrap_or("").trim_start_matches('&').trim_start();
+            commands.extend(leading_string(after));
+            commands.extend(trailing_string(text.get(..at).unwrap_or("")));
+        }
+    }
+    commands
+}
+
+fn leading_string(text: &str) -> Option<String> {
+    let mut string = String::new();
+    let mut characters = text.strip_prefix('"')?.chars();
+    loop {
+        match characters.next()? {
+            '"' => return Some(string),
+            '\\' => string.push(characters.next()?),
+            character => string.push(character),
+        }
+    }
+}
+
+fn trailing_string(text: &str) -> Option<String> {
+    let inside = text.trim_end().strip_suffix('"')?;
+    let reversed: String = inside.chars().rev().take_while(|character| *character != '"').collect();
+    Some(reversed.chars().rev().collect())
+}

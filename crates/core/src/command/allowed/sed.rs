@@ -1,0 +1,341 @@
+//! `sed`: its script read command by command. Only scripts that cannot write or run anything are harmless.
+
+use super::{harmless, unknown_option};
+use crate::command::argument::Argument;
+use crate::command::finding::Finding;
+use crate::command::options::{self, Name, Options, Style, Value};
+
+const OPTIONS: Options = Options {
+    flags: "nrEsuz",
+    valued: "el",
+    optional: "",
+    long: &[
+        "quiet",
+        "silent",
+        "regexp-extended",
+        "separate",
+        "unbuffered",
+        "null-data",
+        "posix",
+        "debug",
+        "sandbox",
+        "expression=",
+        "line-length=",
+        "version",
+        "help",
+    ],
+    numbers: false,
+};
+
+pub(super) fn check(arguments: &[Argument]) -> Finding {
+    let given = options::read(arguments, &OPTIONS, Style::Harmless);
+    if let Some(at) = given.unknown {
+        return unknown_option("sed", arguments.get(at));
+    }
+    if arguments.iter().any(|argument| argument.is_glob() && argument.may_be_option()) {
+        return Finding::contained("command.ask.option", "A pattern handed to `sed` may become an option.");
+    }
+    for script in scripts(arguments) {
+        let Some(script) = script else {
+            return Finding::contained(
+                "command.ask.expansion",
+                "The script of `sed` is known at run time only.",
+            );
+        };
+        if !read(script, &mut Vec::new()) {
+            return Finding::contained(
+                "command.ask.interpreter",
+                "The script of `sed` may write files or run commands.",
+            );
+        }
+    }
+    harmless()
+}
+
+/// The commands that the scripts of a `sed` hand to a shell, as far as they are known.
+pub(in crate::command) fn commands(arguments: &[Argument]) -> Vec<String> {
+    let mut commands = Vec::new();
+    for argument in arguments {
+        let text = argument.emptied();
+        read(text.strip_prefix("-e").unwrap_or(&text), &mut commands);
+    }
+    commands
+}
+
+/// The scripts: the values of `-e`, or the first operand. `None` for one that is not known.
+fn scripts(arguments: &[Argument]) -> Vec<Option<&str>> {
+    let given = options::read(arguments, &OPTIONS, Style::Harmless);
+    let mut scripts = Vec::new();
+    for (name, value) in &given.options {
+        if matches!(name, Name::Short('e') | Name::Long("expression")) {
+            scripts.push(match value {
+                Some(Value::Attached(text, at))
+                    if arguments.get(*at).is_some_and(|one| one.literal().is_some()) =>
+                {
+                    Some(*text)
+                }
+                Some(Value::Separate(at)) => arguments.get(*at).and_then(Argument::literal),
+                _ => None,
+            });
+        }
+    }
+    if scripts.is_empty() {
+        let first = given.operands.first().and_then(|at| arguments.get(*at));
+        scripts.extend(first.map(Argument::literal));
+    }
+    scripts
+}
+
+/// Reads a script. `false`: it writes, runs something, or is not understood. What it runs is added to
+/// `commands`.
+fn read(script: &str, commands: &mut Vec<String>) -> bool {
+    let mut rest = Rest { text: script };
+    let mut harmless = true;
+    loop {
+        rest.skip(" \t\n;");
+        if rest.text.is_empty() {
+            return harmless;
+        }
+        if !rest.addresses() {
+            return false;
+        }
+        let Some(command) = rest.take() else { return false };
+        let understood = match command {
+            '{' => true,
+            '}' | '=' | 'd' | 'D' | 'g' | 'G' | 'h' | 'H' | 'n' | 'N' | 'p' | 'P' | 'x' | 'z' | 'F' => {
+                rest.ends()
+            }
+            's' => {
+                let substitution = rest.substitution();
+                match substitution {
+                    Some(Substitution { runs, writes, replacement }) => {
+                        if runs {
+                            commands.push(replacement);
+                        }
+                        harmless &= !runs && !writes;
+                        true
+                    }
+                    None => false,
+                }
+            }
+            'y' => rest.delimited(2).is_some() && rest.ends(),
+            'q' | 'Q' | 'l' | 'L' => {
+                rest.skip(" ");
+                rest.skip("0123456789");
+                rest.ends()
+            }
+            'a' | 'i' | 'c' => {
+                rest.text_block();
+                true
+            }
+            'b' | 't' | 'T' | ':' => {
+                rest.until(";\n");
+                true
+            }
+            'r' | 'R' | '#' => {
+                rest.until("\n");
+                true
+            }
+            'e' => {
+                commands.push(rest.until("\n").trim().to_owned());
+                harmless = false;
+                true
+            }
+            'w' | 'W' => {
+                rest.until("\n");
+                harmless = false;
+                true
+            }
+            _ => false,
+        };
+        if !understood {
+            return false;
+        }
+    }
+}
+
+struct Rest<'s> {
+    text: &'s str,
+}
+
+struct Substitution {
+    runs: bool,
+    writes: bool,
+    replacement: String,
+}
+
+impl<'s> Rest<'s> {
+    fn skip(&mut self, any: &str) {
+        self.text = self.text.trim_start_matches(|c| any.contains(c));
+    }
+
+    fn take(&mut self) -> Option<char> {
+        let first = self.text.chars().next()?;
+        self.text = self.text.get(first.len_utf8()..).unwrap_or("");
+        Some(first)
+    }
+
+    /// Everything before one of these characters, or all that is left.
+    fn until(&mut self, any: &str) -> &'s str {
+        let at = self.text.find(|c| any.contains(c)).unwrap_or(self.text.len());
+        let (before, after) = self.text.split_at_checked(at).unwrap_or((self.text, ""));
+        self.text = after;
+        before
+    }
+
+    /// Whether a command ends here.
+    fn ends(&mut self) -> bool {
+        self.skip(" \t");
+        self.text.is_empty() || self.text.starts_with([';', '\n', '}', '#'])
+    }
+
+    /// Addresses and `!` before a command.
+    fn addresses(&mut self) -> bool {
+        for second in [false, true] {
+            if !self.address(second) {
+                return false;
+            }
+            self.skip(" \t");
+            if second || !self.text.starts_with(',') {
+                break;
+            }
+            self.take();
+            self.skip(" \t");
+        }
+        self.skip("! \t");
+        true
+    }
+
+    fn address(&mut self, second: bool) -> bool {
+        match self.text.chars().next() {
+            Some('0'..='9' | '$') => self.skip("0123456789~$"),
+            Some('+' | '~') if second => self.skip("+~0123456789"),
+            Some('/') => {
+                if self.delimited(1).is_none() {
+                    return false;
+                }
+                self.skip("IM");
+            }
+            Some('\\') => {
+                self.take();
+                if self.delimited(1).is_none() {
+                    return false;
+                }
+                self.skip("IM");
+            }
+            _ => {}
+        }
+        true
+    }
+
+    /// So many texts between delimiters, the first character being the delimiter: the last of them.
+    fn delimited(&mut self, count: usize) -> Option<String> {
+        let delimiter = self.take()?;
+        if delimiter == '\\' || delimiter == '\n' {
+            return None;
+        }
+        let mut last = String::new();
+        for _ in 0..count {
+            last.clear();
+            loop {
+                match self.take()? {
+                    '\\' => {
+                        let escaped = self.take()?;
+                        if escaped != delimiter {
+                            last.push('\\');
+                        }
+                        last.push(escaped);
+                    }
+                    character if character == delimiter => break,
+                    character => last.push(character),
+                }
+            }
+        }
+        Some(last)
+    }
+
+    fn substitution(&mut self) -> Option<Substitution> {
+        let replacement = self.delimited(2)?;
+        let mut found = Substitution { runs: false, writes: false, replacement };
+        loop {
+            match self.text.chars().next() {
+                Some('g' | 'p' | 'i' | 'I' | 'm' | 'M' | '0'..='9') => {
+                    self.take();
+                }
+                Some('e') => {
+                    self.take();
+                    found.runs = true;
+                }
+                Some('w') => {
+                    self.until("\n");
+                    found.writes = true;
+                    return Some(found);
+                }
+                _ => return self.ends().then_some(found),
+            }
+        }
+    }
+
+    /// The text of `a`, `i` and `c`: to the end of the line, further when a backslash ends it.
+    fn text_block(&mut self) {
+        loop {
+            let line = self.until("\n");
+            if self.take().is_none() || !line.ends_with('\\') {
+                return;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::read;
+
+    #[test]
+    fn scripts_that_only_edit_the_stream_are_told_from_others() {
+        for script in [
+            "1,5p",
+            "s/a/b/g",
+            "s/a/woutput/",
+            "s#x#foo;woutput#",
+            "/re/d",
+            "$!N;s/\\n/ /",
+            "y/ab/cd/",
+            "1{p;q}",
+            "/a/,/b/{s/x/y/;p}",
+            "2,+3d",
+            "/^#/!p",
+            "s/\\//e/",
+            "a\\\nnew text",
+            "10q",
+            ":a;N;$!ba;s/\\n/,/g",
+        ] {
+            assert!(read(script, &mut Vec::new()), "{script}");
+        }
+        for script in [
+            "xp",
+            "woutput",
+            "s/a/b/wout",
+            "1w out",
+            "s/a/;/;w output",
+            "s/y/echo hi/e",
+            "etouch marker",
+            "p;w output",
+            "W output",
+            "s/a/b",
+            "k",
+            "s/a/b/ep",
+            ";W output.txt",
+        ] {
+            assert!(!read(script, &mut Vec::new()), "{script}");
+        }
+    }
+
+    #[test]
+    fn what_a_script_runs_is_found() {
+        let mut commands = Vec::new();
+        read("s/x/sudo id/e", &mut commands);
+        read("1e sudo id", &mut commands);
+        assert_eq!(commands, ["sudo id", "sudo id"]);
+    }
+}

@@ -1,0 +1,74 @@
+//! Destruction of the system tree: what removes a root, a system directory or a system file.
+
+use super::{operands, options};
+use crate::command::argument::Argument;
+use crate::command::finding::Finding;
+use crate::command::paths::{Directory, Path};
+
+pub(super) fn refused(name: &str, arguments: &[Argument], directories: &[Directory]) -> Option<Finding> {
+    let recursive = match name {
+        "rm" => is_recursive(arguments),
+        "unlink" => false,
+        "shred" if options(arguments).any(|option| option.starts_with("--rem") || has_short(option, 'u')) => {
+            false
+        }
+        "mv" => return moved_away(arguments, directories),
+        _ => return None,
+    };
+    let mut doubtful = None;
+    for operand in operands(arguments) {
+        for directory in directories {
+            let path = Path::of(operand, directory);
+            if recursive && path.is_system() {
+                return Some(destruction(name, operand, "a system directory"));
+            }
+            if path.is_system_file() {
+                return Some(destruction(name, operand, "a file of the system"));
+            }
+            if recursive && path.is_unknown() && path.may_be_system() {
+                doubtful = Some(Finding::asks(
+                    "command.ask.target",
+                    "It removes a directory whose name is known at run time only; were it empty, the system.",
+                ));
+            }
+        }
+    }
+    doubtful
+}
+
+/// Whether a command with this name removes what it is given.
+pub(in crate::command) fn removes(name: &str) -> bool {
+    matches!(name, "rm" | "unlink" | "shred" | "rmdir")
+}
+
+/// Whether removing what is found below `start` destroys the system.
+pub(in crate::command) fn destroys_from(start: &Argument, directories: &[Directory]) -> bool {
+    directories.iter().any(|directory| Path::of(start, directory).is_system())
+}
+
+/// `mv` of a system directory or file to another place.
+fn moved_away(arguments: &[Argument], directories: &[Directory]) -> Option<Finding> {
+    let operands: Vec<&Argument> = operands(arguments).collect();
+    let (_, sources) = operands.split_last()?;
+    let lost = |operand: &&&Argument| {
+        directories.iter().map(|directory| Path::of(operand, directory)).any(|path| path.is_system())
+    };
+    sources.iter().find(lost).map(|operand| destruction("mv", operand, "a part of the system"))
+}
+
+fn destruction(name: &str, operand: &Argument, what: &str) -> Finding {
+    let shown: String = operand.emptied().chars().take(60).collect();
+    Finding::refused("command.refused.destruction", format!("`{name}` removes {what}: `{shown}`."))
+}
+
+fn is_recursive(arguments: &[Argument]) -> bool {
+    options(arguments).any(|option| {
+        let long =
+            option.strip_prefix("--").is_some_and(|long| !long.is_empty() && "recursive".starts_with(long));
+        long || has_short(option, 'r') || has_short(option, 'R')
+    })
+}
+
+fn has_short(option: &str, letter: char) -> bool {
+    !option.starts_with("--") && option.contains(letter)
+}

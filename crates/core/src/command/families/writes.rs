@@ -1,0 +1,91 @@
+//! Writes to devices, by the programs whose operands or options name what they write.
+
+use super::{head, operands};
+use crate::command::argument::Argument;
+use crate::command::finding::Finding;
+use crate::command::paths::{Directory, Path};
+
+/// Programs that write to every operand.
+const ALL: [&str; 10] = [
+    "tee",
+    "truncate",
+    "shred",
+    "sponge",
+    "mkswap",
+    "sfdisk",
+    "sgdisk",
+    "blkdiscard",
+    "badblocks",
+    "pvcreate",
+];
+/// Programs that write to their last operand.
+const LAST: [&str; 5] = ["cp", "mv", "install", "rsync", "ln"];
+/// Options whose value is written, by program.
+const OUTPUTS: [(&str, &str, &str); 8] = [
+    ("sort", "-o", "--output"),
+    ("curl", "-o", "--output"),
+    ("wget", "-O", "--output-document"),
+    ("cp", "-t", "--target-directory"),
+    ("mv", "-t", "--target-directory"),
+    ("install", "-t", "--target-directory"),
+    ("ln", "-t", "--target-directory"),
+    ("tree", "-o", "--output"),
+];
+
+pub(super) fn refused(name: &str, arguments: &[Argument], directories: &[Directory]) -> Option<Finding> {
+    let written = |argument: &Argument| writes_device(argument, directories);
+    let found = if name == "dd" {
+        arguments.iter().filter_map(output_of_dd).any(|path| path.is_device())
+    } else if ALL.contains(&name) {
+        operands(arguments).any(written)
+    } else {
+        let last = LAST.contains(&name) && operands(arguments).last().is_some_and(written);
+        last || OUTPUTS
+            .iter()
+            .filter(|(program, ..)| *program == name)
+            .any(|(_, short, long)| output_option(arguments, short, long, directories))
+    };
+    found.then(|| device(name))
+}
+
+/// Whether writing to what an argument names writes to a device.
+pub(in crate::command) fn writes_device(argument: &Argument, directories: &[Directory]) -> bool {
+    directories.iter().any(|directory| Path::of(argument, directory).is_device())
+}
+
+fn device(name: &str) -> Finding {
+    Finding::refused("command.refused.device", format!("`{name}` writes to a device under `/dev`."))
+}
+
+fn output_of_dd(argument: &Argument) -> Option<Path> {
+    let rest = head(argument).strip_prefix("of=")?;
+    // What follows the text is kept: `of=/dev/$x`.
+    let mut argument = argument.clone();
+    if let Some(first) = argument.atoms.first_mut() {
+        *first = crate::command::argument::Atom::Text(rest.to_owned());
+    }
+    Some(Path::of(&argument, &Directory::workspace()))
+}
+
+fn output_option(arguments: &[Argument], short: &str, long: &str, directories: &[Directory]) -> bool {
+    let device = |text: &str| directories.iter().any(|directory| Path::of_text(text, directory).is_device());
+    let letter = short.trim_start_matches('-');
+    let mut rest = arguments.iter();
+    while let Some(argument) = rest.next() {
+        let text = argument.emptied();
+        let (key, value) = text.split_once('=').unwrap_or((text.as_str(), ""));
+        let named = key.len() > 3 && long.starts_with(key);
+        let cluster = !text.starts_with("--") && text.starts_with('-');
+        let attached = cluster.then(|| text.split_once(letter)).flatten().map(|(_, value)| value);
+        let value = if named { Some(value) } else { attached };
+        let hit = match value {
+            Some("") => rest.next().is_some_and(|next| writes_device(next, directories)),
+            Some(value) => device(value),
+            None => false,
+        };
+        if hit {
+            return true;
+        }
+    }
+    false
+}

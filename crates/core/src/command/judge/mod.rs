@@ -1,0 +1,270 @@
+//! The judge: every command the parser found becomes pieces, every piece gets a verdict.
+//!
+//! A piece's base is the most specific written rule for its argv, else the verdict of `bash`; the reading
+//! only hardens it. Text handed to another shell joins the list and is judged like the rest.
+
+mod line;
+mod program;
+mod redirect;
+mod shell;
+
+use std::rc::Rc;
+
+use super::argument::{self, Argument};
+use super::ask;
+use super::finding::{Finding, Weight};
+use super::parse;
+use super::paths::Directory;
+use super::reading::{CommandRule, Piece, Reading, Rules, Unreadable};
+use super::script::{Assignment, Command, Kind, MAX_DEPTH, MAX_HANDED, Piped, Place, Script, Word};
+use super::written::Written;
+use crate::ids::RuleId;
+use crate::verdict::Verdict;
+
+/// The most directories kept in mind for relative paths.
+const MAX_DIRECTORIES: usize = 8;
+/// Bytes that braces may add to any text; as much again for each byte of it.
+const BRACE_ROOM: usize = 8 * 1024;
+
+/// Judges one text.
+pub(super) struct Judge<'r> {
+    rules: Rules<'r>,
+    written: Written<'r>,
+    script: Script,
+    pieces: Vec<Piece>,
+    /// Where relative paths may start from: first where the text has gone to, then the system directories
+    /// it has been in.
+    directories: Vec<Directory>,
+    /// It went somewhere that is not known.
+    lost: bool,
+    /// Bytes that braces may still add.
+    room: usize,
+}
+
+/// Reads and judges `text`.
+pub(super) fn judge(text: &str, rules: &Rules<'_>) -> Reading {
+    let mut judge = Judge {
+        rules: *rules,
+        written: Written::new(rules.freed),
+        script: Script::new(text),
+        pieces: Vec::new(),
+        directories: vec![Directory::workspace()],
+        lost: false,
+        room: BRACE_ROOM + text.len(),
+    };
+    let unreadable = parse::program(&mut judge.script, 0, Piped::No).and_then(|()| judge.run()).err();
+    if let Some(unreadable) = unreadable {
+        return judge.unreadable(text, unreadable);
+    }
+    let verdict = judge.pieces.iter().map(|piece| piece.verdict).max();
+    Reading { verdict: verdict.unwrap_or(rules.base), unreadable: None, pieces: judge.pieces }
+}
+
+/// A reading of a text that cannot be read.
+pub(super) fn refuse(text: &str, unreadable: Unreadable) -> Reading {
+    let piece = Piece {
+        span: 0..text.len(),
+        text: text.to_owned(),
+        argv: Vec::new(),
+        verdict: Verdict::Disabled,
+        rule: RuleId::new("command.unreadable"),
+        reason: format!("It cannot be read: {} (byte {}).", unreadable.reason, unreadable.at),
+    };
+    Reading { verdict: Verdict::Disabled, unreadable: Some(unreadable), pieces: vec![piece] }
+}
+
+impl Judge<'_> {
+    fn unreadable(self, text: &str, unreadable: Unreadable) -> Reading {
+        let mut reading = refuse(text, unreadable);
+        // What was found before stays of use to whoever asks why.
+        reading.pieces.extend(self.pieces);
+        reading
+    }
+
+    fn run(&mut self) -> Result<(), Unreadable> {
+        while !self.script.commands.is_empty() {
+            for command in std::mem::take(&mut self.script.commands) {
+                self.command(&command)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn command(&mut self, command: &Command) -> Result<(), Unreadable> {
+        match command.kind {
+            Kind::Function => {
+                let finding = Finding::contained(
+                    "command.ask.function",
+                    "It defines a function, which may replace a command.",
+                );
+                self.words_piece(command, finding);
+            }
+            Kind::Loop => self.loop_variable(command),
+            Kind::Evaluated => {
+                let reason = "It reads a value as a name or as shell text, at run time.";
+                self.words_piece(command, Finding::asks("command.ask.dynamic", reason));
+            }
+            Kind::Arithmetic { names } => {
+                let finding = if names {
+                    Finding::contained("command.ask.arithmetic", "It reads or sets variables in arithmetic.")
+                } else {
+                    Finding::harmless("command.allow.read-only", "It only computes.")
+                };
+                self.words_piece(command, finding);
+            }
+            Kind::Condition => self.condition(command),
+            Kind::Simple | Kind::Compound => {
+                for assignment in &command.assignments {
+                    self.assignment(assignment)?;
+                }
+                if !command.words.is_empty() {
+                    self.simple(command)?;
+                }
+            }
+        }
+        for redirect in &command.redirects {
+            self.redirect(redirect)?;
+        }
+        Ok(())
+    }
+
+    /// A piece that no written rule matches.
+    fn words_piece(&mut self, command: &Command, finding: Finding) {
+        let argv = command.words.iter().map(|word| argument::single(word).shown(&self.script)).collect();
+        self.piece(command.place, argv, finding, None);
+    }
+
+    fn condition(&mut self, command: &Command) {
+        let arguments: Vec<Argument> = command.words.iter().map(argument::single).collect();
+        let compares = arguments.iter().any(|argument| {
+            matches!(argument.literal(), Some("-eq" | "-ne" | "-lt" | "-le" | "-gt" | "-ge" | "-v"))
+        });
+        let finding = if compares || arguments.iter().any(Argument::is_dynamic) {
+            Finding::contained("command.ask.expansion", "It tests what is known at run time only.")
+        } else {
+            Finding::harmless("command.allow.read-only", "It only tests.")
+        };
+        self.words_piece(command, finding);
+    }
+
+    fn loop_variable(&mut self, command: &Command) {
+        for assignment in &command.assignments {
+            if ask::is_loader(&assignment.name) {
+                let finding = loader(&assignment.name);
+                self.piece(assignment.place, Vec::new(), finding, None);
+            }
+        }
+    }
+
+    fn assignment(&mut self, assignment: &Assignment) -> Result<(), Unreadable> {
+        let values: Vec<Argument> = assignment.values.iter().map(argument::single).collect();
+        let known = match values.as_slice() {
+            [only] => only.literal(),
+            _ => None,
+        };
+        let mut finding = if ask::carries_code(&assignment.name, known) {
+            loader(&assignment.name)
+        } else {
+            Finding::contained(
+                "command.ask.assignment",
+                format!("It sets the variable `{}`.", assignment.name),
+            )
+        };
+        for value in &values {
+            finding = finding.and(self.hidden_substitution(value, false)?);
+        }
+        let argv = vec![self.script.slice(assignment.place).to_owned()];
+        self.piece(assignment.place, argv, finding, None);
+        Ok(())
+    }
+
+    /// Quoted text like `a[$(id)]`: harmless by itself, run when it is later read as a name in arithmetic.
+    /// `read_now`: it is read so at once.
+    fn hidden_substitution(&mut self, value: &Argument, read_now: bool) -> Result<Finding, Unreadable> {
+        let text = value.emptied();
+        if !read_now && !text.contains("[$(") && !text.contains("[`") {
+            return Ok(harmless());
+        }
+        self.expand_later(&text, value.place)?;
+        Ok(Finding::asks(
+            "command.ask.obfuscation",
+            "Arithmetic would run the substitution that this text holds.",
+        ))
+    }
+
+    /// Applies the policy to a finding and adds the piece. `rule`: the written rule that matches its argv.
+    fn piece(&mut self, place: Place, argv: Vec<String>, finding: Finding, rule: Option<&CommandRule>) {
+        let base = rule.map_or(self.rules.base, |rule| rule.verdict);
+        let freed = match finding.weight {
+            Weight::Harmless => true,
+            Weight::Contained => {
+                self.rules.contained || rule.is_some_and(|rule| rule.verdict == Verdict::Allow)
+            }
+            Weight::Asks | Weight::Refused => false,
+        };
+        let read = match finding.weight {
+            _ if freed => Verdict::Allow,
+            Weight::Refused => Verdict::Disabled,
+            Weight::Harmless | Weight::Contained | Weight::Asks => Verdict::Ask,
+        };
+        let verdict = base.and(read);
+        let (id, reason) = match rule {
+            Some(rule) if base == verdict => (rule.id.clone(), by_rule(rule)),
+            _ if read == verdict && (!freed || finding.weight == Weight::Harmless) => {
+                (RuleId::new(finding.rule), finding.reason.into_owned())
+            }
+            _ if read == verdict => (RuleId::new("command.contained"), contained(&finding)),
+            _ => (RuleId::new("command.base"), format!("The policy answers `{base}` to commands.")),
+        };
+        let text = self.script.slice(place).to_owned();
+        let span = self.script.span(place);
+        self.pieces.push(Piece { span, text, argv, verdict, rule: id, reason });
+    }
+
+    /// Hands a text to another shell: its commands are judged with the rest.
+    fn hand_on(&mut self, text: &str, place: Place) -> Result<(), Unreadable> {
+        let id = self.handed_source(text, place)?;
+        parse::program(&mut self.script, id, Piped::No)
+    }
+
+    /// A text whose substitutions run when it is later read as a name.
+    fn expand_later(&mut self, text: &str, place: Place) -> Result<(), Unreadable> {
+        let id = self.handed_source(text, place)?;
+        parse::expanded(&mut self.script, id)
+    }
+
+    fn handed_source(&mut self, text: &str, place: Place) -> Result<usize, Unreadable> {
+        let handed = self.script.handed(place.text) + 1;
+        let span = self.script.span(place);
+        if handed > MAX_HANDED {
+            let reason = format!("commands are handed on over {MAX_HANDED} times");
+            return Err(Unreadable { reason, at: span.start });
+        }
+        let depth = self.script.depth(place.text);
+        Ok(self.script.add_source(Rc::from(text), Some(span), handed, depth))
+    }
+
+    /// The arguments that words become, braces expanded.
+    fn arguments(&mut self, words: &[Word]) -> Result<Vec<Argument>, Unreadable> {
+        argument::arguments(words, &mut self.room).map_err(|place| {
+            let reason = format!("braces nest over {MAX_DEPTH} deep");
+            Unreadable { reason, at: self.script.span(place).start }
+        })
+    }
+}
+
+fn by_rule(rule: &CommandRule) -> String {
+    format!("The rule `{}` answers `{}` to commands that begin so.", rule.id, rule.verdict)
+}
+
+fn contained(finding: &Finding) -> String {
+    format!("{} The sandbox contains it.", finding.reason)
+}
+
+fn harmless() -> Finding {
+    Finding::harmless("command.allow.read-only", "It only reads.")
+}
+
+fn loader(name: &str) -> Finding {
+    Finding::asks("command.ask.loader", format!("It sets `{name}`, which decides what later commands run."))
+}

@@ -1,0 +1,144 @@
+//! What is known of a program by its name and arguments: the families, the lists, the grammars.
+
+use super::Judge;
+use super::line::{Context, Gathered, Line, base_name, unknown};
+use crate::command::allowed;
+use crate::command::argument::Argument;
+use crate::command::ask;
+use crate::command::families;
+use crate::command::finding::Finding;
+use crate::command::judge::MAX_DIRECTORIES;
+use crate::command::options::head;
+use crate::command::paths::{Directory, Path};
+use crate::command::reading::Unreadable;
+use crate::command::wrappers;
+
+/// At how many places the families are looked for when a command line is not understood.
+const MAX_PLACES: usize = 64;
+
+impl<'r> Judge<'r> {
+    /// A program that is no wrapper.
+    pub(super) fn program<'a>(
+        &mut self,
+        name: &str,
+        rest: &'a [Argument],
+        line: Line<'a>,
+        context: Context<'_>,
+        gathered: &mut Gathered<'r>,
+        lines: &mut Vec<Line<'a>>,
+    ) -> Result<(), Unreadable> {
+        match name {
+            "find" => {
+                let found = allowed::find(rest, &self.directories);
+                gathered.add(found.finding);
+                lines.extend(found.commands.into_iter().map(|arguments| line.runs(arguments)));
+            }
+            "trap" => self.trap(rest, gathered)?,
+            "source" | "." => gathered.add(Self::interpreter(name, rest, line.piped, context.input)),
+            _ if ask::is_shell(name) => self.shell(name, rest, line.piped, context, gathered)?,
+            _ if ask::is_interpreter(name) => {
+                gathered.add(Self::interpreter(name, rest, line.piped, context.input));
+            }
+            _ if wrappers::is_lenient(name) => {
+                gathered.add(listed(name, rest));
+                self.anywhere(rest, gathered);
+                let likely = wrappers::likely(name, rest);
+                // A guess: `exec` and `eval` are then words of the program, not builtins.
+                let named = likely.first().and_then(Argument::literal);
+                if named.is_some_and(|named| !matches!(named, "exec" | "eval" | "format")) {
+                    lines.push(line.runs(likely));
+                }
+            }
+            _ => {
+                gathered.add(listed(name, rest));
+                self.read_again(name, rest, gathered)?;
+            }
+        }
+        if matches!(name, "cd" | "pushd" | "popd") {
+            self.change_directory(name, rest);
+        }
+        Ok(())
+    }
+
+    pub(super) fn refused(&self, name: &str, rest: &[Argument]) -> Option<Finding> {
+        families::refused(&name.to_ascii_lowercase(), rest, &self.directories)
+    }
+
+    /// Looks for the families at every place of a command line that is not understood.
+    pub(super) fn anywhere(&self, arguments: &[Argument], gathered: &mut Gathered<'_>) {
+        for at in 0..arguments.len().min(MAX_PLACES) {
+            let Some((first, rest)) = arguments.get(at..).and_then(<[Argument]>::split_first) else { return };
+            let name = base_name(&first.emptied()).to_ascii_lowercase();
+            if let Some(finding) = families::refused_anywhere(&name, rest, &self.directories) {
+                gathered.add(finding);
+            }
+        }
+    }
+
+    /// Texts that some programs run in turn: read again for what they hold.
+    fn read_again(
+        &mut self,
+        name: &str,
+        rest: &[Argument],
+        gathered: &mut Gathered<'_>,
+    ) -> Result<(), Unreadable> {
+        let commands = match name {
+            "sed" => allowed::sed_commands(rest),
+            "awk" | "gawk" | "mawk" | "nawk" => allowed::awk_commands(rest),
+            _ => Vec::new(),
+        };
+        if let Some(first) = rest.first() {
+            for text in commands {
+                self.try_hand_on(&text, first.place)?;
+            }
+        }
+        if !allowed::evaluates_names(name) {
+            return Ok(());
+        }
+        for argument in rest {
+            let text = argument.emptied();
+            let in_arithmetic = name == "let" && (text.contains("$(") || text.contains('`'));
+            if in_arithmetic || text.contains("[$(") || text.contains("[`") {
+                gathered.add(self.hidden_substitution(argument, true)?);
+            }
+        }
+        Ok(())
+    }
+
+    fn change_directory(&mut self, name: &str, rest: &[Argument]) {
+        let operand =
+            rest.iter().find(|argument| !head(argument).starts_with('-') || argument.literal() == Some("-"));
+        let Some(current) = self.directories.first() else { return };
+        let target = match operand {
+            None if name == "cd" => Directory::of(&Path::of_text("~", current)),
+            Some(operand) if operand.literal() != Some("-") && name != "popd" => {
+                Directory::of(&Path::of(operand, current))
+            }
+            _ => None,
+        };
+        let Some(target) = target else {
+            self.lost = true;
+            return;
+        };
+        if target.is_system() && self.directories.len() < MAX_DIRECTORIES {
+            self.directories.push(target.clone());
+        }
+        if let Some(current) = self.directories.first_mut() {
+            *current = target;
+        }
+    }
+}
+
+/// What the lists say of a program.
+fn listed(name: &str, rest: &[Argument]) -> Finding {
+    if let Some(finding) = allowed::check(name, rest) {
+        return finding;
+    }
+    if ask::is_network(name) {
+        return Finding::contained("command.ask.network", format!("`{name}` talks to other machines."));
+    }
+    if ask::installs(name, rest) {
+        return Finding::contained("command.ask.install", format!("`{name}` installs packages."));
+    }
+    unknown(name)
+}

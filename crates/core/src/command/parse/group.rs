@@ -1,0 +1,114 @@
+//! Bracketed text inside words: arithmetic, subscripts, parentheses of patterns.
+//!
+//! Only its expansions run; they are read wherever they stand, quoted or not.
+
+use super::{Parser, Read};
+use crate::command::script::Part;
+
+/// What was seen in arithmetic, besides expansions.
+#[derive(Clone, Copy, Debug, Default)]
+struct Seen {
+    names: bool,
+    semicolons: usize,
+}
+
+impl Parser<'_> {
+    /// Text up to the matching `close`; the opening bracket has been stepped over. `live` says that single
+    /// quotes do not protect what they hold.
+    pub(super) fn group(&mut self, open: u8, close: u8, live: bool) -> Read<()> {
+        self.enter()?;
+        let mut nesting = 0_usize;
+        let mut parts = Vec::new();
+        loop {
+            let Some(byte) = self.peek() else {
+                return self.refuse(format!("the text ends before `{}`", char::from(close)));
+            };
+            if byte == close && nesting == 0 {
+                break;
+            }
+            if byte == open {
+                nesting += 1;
+                self.check_depth(nesting)?;
+            } else if byte == close {
+                nesting -= 1;
+            }
+            self.inner(byte, &mut parts, live)?;
+            parts.clear();
+        }
+        self.pos += 1;
+        self.depth -= 1;
+        Ok(())
+    }
+
+    /// One element of bracketed text.
+    fn inner(&mut self, byte: u8, parts: &mut Vec<Part>, live: bool) -> Read<()> {
+        match byte {
+            b'\\' => self.escape(parts),
+            b'\'' if live => self.live_single_quoted(parts)?,
+            b'\'' => self.single_quoted(parts)?,
+            b'"' => {
+                self.pos += 1;
+                self.double_quoted(parts, Some(b'"'))?;
+            }
+            b'$' if live && self.second() == Some(b'\'') => self.live_ansi_quoted()?,
+            b'$' => self.dollar(parts, live)?,
+            b'`' => self.backquoted(parts, live)?,
+            _ => self.pos += 1,
+        }
+        Ok(())
+    }
+
+    /// Arithmetic up to `))`, both opening parentheses stepped over: whether it reads or sets variables.
+    /// `None` when the text turns out not to be arithmetic.
+    pub(super) fn arithmetic(&mut self) -> Read<Option<bool>> {
+        Ok(self.arithmetic_text()?.map(|seen| seen.names))
+    }
+
+    /// The three expressions of `for (( … ))`: the number of semicolons between them.
+    pub(super) fn arithmetic_for(&mut self) -> Read<Option<usize>> {
+        Ok(self.arithmetic_text()?.map(|seen| seen.semicolons))
+    }
+
+    fn arithmetic_text(&mut self) -> Read<Option<Seen>> {
+        self.enter()?;
+        let mut nesting = 0_usize;
+        let mut seen = Seen::default();
+        let mut parts = Vec::new();
+        loop {
+            let Some(byte) = self.peek() else { return self.refuse("the text ends before `))`") };
+            match byte {
+                b')' if nesting == 0 => {
+                    if self.second() != Some(b')') {
+                        self.depth -= 1;
+                        return Ok(None);
+                    }
+                    break;
+                }
+                b')' => nesting -= 1,
+                b'(' => {
+                    nesting += 1;
+                    self.check_depth(nesting)?;
+                }
+                b';' if nesting == 0 => seen.semicolons += 1,
+                b'0'..=b'9' => {
+                    while self.peek().is_some_and(|byte| byte == b'_' || byte.is_ascii_alphanumeric()) {
+                        self.pos += 1;
+                    }
+                    continue;
+                }
+                b'_' => seen.names = true,
+                _ if byte.is_ascii_alphabetic() => seen.names = true,
+                _ => {}
+            }
+            if matches!(byte, b'$') && self.second().is_some_and(|next| next != b'(') {
+                seen.names = true;
+            }
+            self.inner(byte, &mut parts, true)?;
+            parts.clear();
+        }
+        self.take(b')');
+        self.take(b')');
+        self.depth -= 1;
+        Ok(Some(seen))
+    }
+}

@@ -1,0 +1,159 @@
+//! `${ … }`: the parameter, its operator, and the operand, in which every expansion is live.
+//!
+//! Bash finds the end of the expansion by one rule and expands its operand by another; where the two differ
+//! (single quotes inside double quotes) the operand is read as live. Forms that bash only refuses at run
+//! time, or that a newer bash runs (`${ command; }`), are refused here.
+
+use super::dollar::nature_of;
+use super::{Parser, Read};
+use crate::command::script::{Assignment, Kind, Nature};
+
+impl Parser<'_> {
+    /// From the opening brace.
+    pub(super) fn parameter(&mut self, quoted: bool) -> Read<Nature> {
+        self.enter()?;
+        let start = self.pos;
+        self.pos += 1;
+        let (name, nature) = self.parameter_head(quoted)?;
+        self.depth -= 1;
+        match nature {
+            Nature::Evaluated => self.emit(Kind::Evaluated, start, Vec::new(), Vec::new(), Vec::new()),
+            Nature::Assigns => {
+                let assignment = Assignment { place: self.place(start), name, values: Vec::new() };
+                self.emit(Kind::Loop, start, vec![assignment], Vec::new(), Vec::new());
+            }
+            Nature::Variable
+            | Nature::Separator
+            | Nature::Home
+            | Nature::Number
+            | Nature::Substitution
+            | Nature::Process => {}
+        }
+        Ok(nature)
+    }
+
+    /// The name of the parameter and what the expansion does.
+    fn parameter_head(&mut self, quoted: bool) -> Read<(String, Nature)> {
+        let mut nature = Nature::Variable;
+        match (self.peek(), self.second()) {
+            (Some(b'#' | b'!' | b'?' | b'$'), Some(b'}')) => {
+                self.pos += 1;
+                self.take(b'}');
+                return Ok((String::new(), Nature::Number));
+            }
+            (Some(b'#'), Some(next)) if is_parameter(next) => {
+                self.pos += 1;
+                nature = Nature::Number;
+            }
+            (Some(b'!'), Some(next)) if is_parameter(next) => {
+                self.pos += 1;
+                nature = Nature::Evaluated;
+            }
+            _ => {}
+        }
+        let name = self.parameter_name()?;
+        let mut subscripted = false;
+        if self.peek() == Some(b'[') {
+            if nature == Nature::Evaluated && self.lists_keys() {
+                nature = Nature::Variable;
+            }
+            self.pos += 1;
+            self.group(b'[', b']', true)?;
+            subscripted = true;
+        }
+        if self.take(b'}') {
+            let plain = nature == Nature::Variable && !subscripted;
+            let nature = if plain { nature_of(&name) } else { nature };
+            return Ok((name, nature));
+        }
+        let nature = self.operation(quoted, nature)?;
+        Ok((name, nature))
+    }
+
+    /// Whether `[@]` or `[*]` stands next: then `!` lists the keys of an array.
+    fn lists_keys(&self) -> bool {
+        let rest = self.text.as_bytes().get(self.pos..self.end).unwrap_or(&[]);
+        matches!(rest, [b'[', b'@' | b'*', b']', ..])
+    }
+
+    fn parameter_name(&mut self) -> Read<String> {
+        let name = self.name();
+        if !name.is_empty() {
+            return Ok(name);
+        }
+        match self.peek() {
+            Some(byte) if byte.is_ascii_digit() => {
+                while self.peek().is_some_and(|byte| byte.is_ascii_digit()) {
+                    self.pos += 1;
+                }
+            }
+            Some(b'@' | b'*' | b'?' | b'$' | b'-' | b'#' | b'!') => self.pos += 1,
+            _ => return self.refuse("`${` is not followed by the name of a variable"),
+        }
+        Ok(name)
+    }
+
+    /// The operator behind the name, and its operand.
+    fn operation(&mut self, quoted: bool, nature: Nature) -> Read<Nature> {
+        let first = self.peek();
+        let second = self.second();
+        let nature = match (first, second) {
+            (Some(b'@'), Some(b'P')) => Nature::Evaluated,
+            (Some(b':'), Some(b'=')) | (Some(b'='), _) => Nature::Assigns,
+            // `${!prefix@}` lists names; `${x@P}` reads the value as shell text; other letters do not.
+            (Some(b'@' | b'*'), Some(b'}')) => Nature::Variable,
+            (Some(b'@'), Some(b'U' | b'u' | b'L' | b'Q' | b'E' | b'K' | b'A' | b'a' | b'k'))
+            | (Some(b':' | b'-' | b'+' | b'?' | b'#' | b'%' | b'/' | b'^' | b',' | b'~'), Some(_)) => nature,
+            _ => return self.refuse("`${` holds an operator that bash does not know"),
+        };
+        self.pos += 1;
+        self.operand(quoted)?;
+        Ok(nature)
+    }
+
+    /// Everything up to the closing brace.
+    fn operand(&mut self, quoted: bool) -> Read<()> {
+        let mut parts = Vec::new();
+        loop {
+            let Some(byte) = self.peek() else { return self.refuse("the text ends before the `}` of `${`") };
+            match byte {
+                b'}' => {
+                    self.pos += 1;
+                    return Ok(());
+                }
+                b'\\' => self.escape(&mut parts),
+                b'\'' if quoted => self.live_single_quoted(&mut parts)?,
+                b'\'' => self.single_quoted(&mut parts)?,
+                b'"' => {
+                    self.pos += 1;
+                    self.double_quoted(&mut parts, Some(b'"'))?;
+                }
+                b'$' if quoted && self.second() == Some(b'\'') => self.live_ansi_quoted()?,
+                b'$' => self.dollar(&mut parts, quoted)?,
+                b'`' => self.backquoted(&mut parts, quoted)?,
+                b'<' | b'>' if !quoted && self.second() == Some(b'(') => {
+                    return self.refuse("a process substitution inside `${` cannot be read");
+                }
+                _ => self.pos += 1,
+            }
+            parts.clear();
+        }
+    }
+
+    /// `$'…'` in an operand inside double quotes: it ends as `$'…'` does, and is expanded as live text.
+    pub(super) fn live_ansi_quoted(&mut self) -> Read<()> {
+        self.pos += 1;
+        self.peek();
+        let start = self.pos + 1;
+        let end = self.ansi_end(start)?;
+        self.pos = start;
+        let mut parts = Vec::new();
+        self.within(end, |parser| parser.double_quoted(&mut parts, None))?;
+        self.pos = end + 1;
+        Ok(())
+    }
+}
+
+fn is_parameter(byte: u8) -> bool {
+    byte == b'_' || byte == b'@' || byte == b'*' || byte.is_ascii_alphanumeric()
+}

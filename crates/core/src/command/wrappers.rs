@@ -1,0 +1,432 @@
+//! Programs that run another program given on their command line.
+//!
+//! Each known one has its option grammar, so that the command inside is found exactly. An option that the
+//! grammar does not know asks, and the refused families are then looked for at every place.
+
+use super::argument::Argument;
+use super::options::{self, Name, Options, Style, Value};
+
+/// What a wrapper does with its arguments.
+#[derive(Debug)]
+pub(super) enum Inside<'a> {
+    /// It runs the command that begins here.
+    Command(&'a [Argument]),
+    /// It hands this text, from this argument, to a shell, and runs the command behind it, if any.
+    Code(String, &'a Argument, &'a [Argument]),
+    /// It joins these arguments and hands them to a shell.
+    Joined(&'a [Argument]),
+    /// It runs nothing: it only prints, or has no command.
+    Nothing,
+    /// An option that is not known, or a word that is only known at run time, stands before the command.
+    Unknown,
+}
+
+/// A wrapper.
+#[derive(Debug)]
+pub(super) struct Wrapper {
+    names: &'static [&'static str],
+    options: Options,
+    /// Operands before the command.
+    operands: usize,
+    /// Assignments may stand before the command.
+    pub(super) assigns: bool,
+    /// Options after which nothing is run.
+    prints: &'static [Name],
+    /// The option whose value is handed to a shell.
+    code: &'static [Name],
+    /// The command is handed to a shell as one text.
+    joined: bool,
+    /// What it runs is put together from its input: never allowed without asking.
+    pub(super) hands_on: bool,
+}
+
+const fn plain(names: &'static [&'static str], options: Options, operands: usize) -> Wrapper {
+    Wrapper {
+        names,
+        options,
+        operands,
+        assigns: false,
+        prints: &[Name::Long("help"), Name::Long("version")],
+        code: &[],
+        joined: false,
+        hands_on: false,
+    }
+}
+
+const fn opts(flags: &'static str, valued: &'static str, long: &'static [&'static str]) -> Options {
+    Options { flags, valued, optional: "", long, numbers: false }
+}
+
+const WRAPPERS: [Wrapper; 20] = [
+    Wrapper {
+        assigns: true,
+        code: &[Name::Short('S'), Name::Long("split-string")],
+        ..plain(
+            &["env"],
+            opts(
+                "i0v",
+                "uCSa",
+                &[
+                    "ignore-environment",
+                    "null",
+                    "debug",
+                    "unset=",
+                    "chdir=",
+                    "split-string=",
+                    "argv0=",
+                    "block-signal?",
+                    "default-signal?",
+                    "ignore-signal?",
+                    "list-signal-handling",
+                    "help",
+                    "version",
+                ],
+            ),
+            0,
+        )
+    },
+    Wrapper { prints: &[Name::Short('v'), Name::Short('V')], ..plain(&["command"], opts("pvV", "", &[]), 0) },
+    plain(&["builtin"], Options::NONE, 0),
+    plain(&["nohup"], opts("", "", &["help", "version"]), 0),
+    plain(&["nice"], Options { numbers: true, ..opts("", "n", &["adjustment=", "help", "version"]) }, 0),
+    Wrapper {
+        prints: &[Name::Short('p'), Name::Long("pid"), Name::Short('P'), Name::Short('u')],
+        ..plain(
+            &["ionice"],
+            opts("t", "cnpPu", &["class=", "classdata=", "ignore", "pid=", "help", "version"]),
+            0,
+        )
+    },
+    Wrapper {
+        prints: &[Name::Short('p'), Name::Long("pid"), Name::Short('m'), Name::Long("max")],
+        ..plain(
+            &["chrt"],
+            opts(
+                "abdfiormRGv",
+                "TPDp",
+                &[
+                    "all-tasks",
+                    "batch",
+                    "deadline",
+                    "fifo",
+                    "idle",
+                    "other",
+                    "rr",
+                    "reset-on-fork",
+                    "pid=",
+                    "max",
+                ],
+            ),
+            1,
+        )
+    },
+    plain(
+        &["timeout"],
+        opts(
+            "pfv",
+            "ks",
+            &["foreground", "preserve-status", "verbose", "kill-after=", "signal=", "help", "version"],
+        ),
+        1,
+    ),
+    plain(
+        &["time"],
+        opts("apqv", "fo", &["append", "format=", "output=", "portability", "quiet", "verbose"]),
+        0,
+    ),
+    plain(&["setsid"], opts("cfw", "", &["ctty", "fork", "wait"]), 0),
+    plain(&["stdbuf"], opts("", "ioe", &["input=", "output=", "error="]), 0),
+    Wrapper {
+        hands_on: true,
+        ..plain(
+            &["xargs"],
+            Options {
+                flags: "0rtxpo",
+                valued: "aEdILnPs",
+                optional: "eil",
+                long: &[
+                    "null",
+                    "arg-file=",
+                    "delimiter=",
+                    "eof?",
+                    "replace?",
+                    "max-lines?",
+                    "max-args=",
+                    "max-procs=",
+                    "max-chars=",
+                    "no-run-if-empty",
+                    "verbose",
+                    "exit",
+                    "interactive",
+                    "open-tty",
+                    "show-limits",
+                    "process-slot-var=",
+                ],
+                numbers: false,
+            },
+            0,
+        )
+    },
+    Wrapper {
+        joined: true,
+        hands_on: true,
+        ..plain(
+            &["watch"],
+            Options {
+                flags: "bcCefgprtwx",
+                valued: "nqs",
+                optional: "d",
+                long: &[
+                    "beep",
+                    "color",
+                    "no-color",
+                    "differences?",
+                    "errexit",
+                    "follow",
+                    "chgexit",
+                    "interval=",
+                    "precise",
+                    "equexit=",
+                    "no-rerun",
+                    "no-title",
+                    "no-wrap",
+                    "exec",
+                ],
+                numbers: false,
+            },
+            0,
+        )
+    },
+    Wrapper {
+        code: &[Name::Short('c'), Name::Long("command")],
+        ..plain(
+            &["flock"],
+            opts(
+                "sxeunFov",
+                "wEc",
+                &[
+                    "shared",
+                    "exclusive",
+                    "nonblock",
+                    "nb",
+                    "unlock",
+                    "timeout=",
+                    "wait=",
+                    "conflict-exit-code=",
+                    "close",
+                    "command=",
+                    "no-fork",
+                    "verbose",
+                ],
+            ),
+            1,
+        )
+    },
+    Wrapper {
+        code: &[Name::Short('c'), Name::Long("command")],
+        hands_on: true,
+        ..plain(
+            &["script"],
+            Options {
+                flags: "aefq",
+                valued: "cBIOTmEo",
+                optional: "t",
+                long: &[
+                    "append", "command=", "return", "flush", "force", "quiet", "log-out=", "log-in=",
+                    "log-io=",
+                ],
+                numbers: false,
+            },
+            usize::MAX,
+        )
+    },
+    plain(&["busybox", "toybox"], Options::NONE, 0),
+    plain(&["unbuffer"], opts("p", "", &[]), 0),
+    Wrapper {
+        prints: &[Name::Short('p'), Name::Long("pid")],
+        ..plain(&["taskset"], opts("acp", "", &["all-tasks", "cpu-list", "pid"]), 1)
+    },
+    plain(&["chroot"], opts("", "", &["userspec=", "groups=", "skip-chdir"]), 1),
+    Wrapper {
+        joined: true,
+        hands_on: true,
+        ..plain(
+            &["parallel"],
+            opts(
+                "0kXmtuqv",
+                "jNnIadSC",
+                &[
+                    "jobs=",
+                    "keep-order",
+                    "halt=",
+                    "bar",
+                    "dry-run",
+                    "will-cite",
+                    "colsep=",
+                    "tag",
+                    "progress",
+                    "eta",
+                ],
+            ),
+            0,
+        )
+    },
+];
+
+/// Programs that run the command behind their options, which are too many to list.
+const RUNNERS: [&str; 34] = [
+    "strace",
+    "ltrace",
+    "valgrind",
+    "unshare",
+    "nsenter",
+    "setarch",
+    "linux32",
+    "linux64",
+    "i386",
+    "fakeroot",
+    "proot",
+    "bwrap",
+    "firejail",
+    "systemd-run",
+    "systemd-inhibit",
+    "prlimit",
+    "choom",
+    "xvfb-run",
+    "dbus-run-session",
+    "numactl",
+    "cpulimit",
+    "rlwrap",
+    "entr",
+    "chronic",
+    "proxychains",
+    "torsocks",
+    "tini",
+    "dumb-init",
+    "runuser",
+    "setpriv",
+    "faketime",
+    "cross-env",
+    "npx",
+    "bunx",
+];
+/// Programs that run the command behind a word of their own, such as `run` or `exec`.
+const MANAGERS: [&str; 20] = [
+    "perf",
+    "gdb",
+    "direnv",
+    "nix-shell",
+    "mise",
+    "asdf",
+    "poetry",
+    "uv",
+    "uvx",
+    "pipenv",
+    "bundle",
+    "hatch",
+    "pdm",
+    "rye",
+    "pnpm",
+    "yarn",
+    "npm",
+    "bun",
+    "su-exec",
+    "gosu",
+];
+
+/// The wrapper of this name.
+pub(super) fn find(name: &str) -> Option<&'static Wrapper> {
+    static ALL: [Wrapper; 20] = WRAPPERS;
+    ALL.iter().find(|wrapper| wrapper.names.contains(&name))
+}
+
+/// Whether a program of this name may run what stands anywhere on its command line.
+pub(super) fn is_lenient(name: &str) -> bool {
+    RUNNERS.contains(&name) || MANAGERS.contains(&name)
+}
+
+/// What a lenient program most likely runs: what stands behind its options, or behind `run` or `exec`.
+pub(super) fn likely<'a>(name: &str, arguments: &'a [Argument]) -> &'a [Argument] {
+    let word = |argument: &Argument| matches!(argument.literal(), Some("run" | "exec"));
+    let from =
+        if RUNNERS.contains(&name) { Some(0) } else { arguments.iter().position(word).map(|at| at + 1) };
+    let rest = from.and_then(|from| arguments.get(from..)).unwrap_or(&[]);
+    let options = rest.iter().take_while(|argument| options::head(argument).starts_with('-')).count();
+    rest.get(options..).unwrap_or(&[])
+}
+
+impl Wrapper {
+    /// What the wrapper runs, of its `arguments` without its own name.
+    pub(super) fn inside<'a>(&self, arguments: &'a [Argument]) -> Inside<'a> {
+        // A program that takes all operands for itself may be given options behind them.
+        let style = if self.operands == usize::MAX { Style::Throughout } else { Style::UpToOperand };
+        let given = options::read(arguments, &self.options, style);
+        if given.unknown.is_some() {
+            return Inside::Unknown;
+        }
+        if self.prints.iter().any(|name| given.has(*name)) {
+            return Inside::Nothing;
+        }
+        let first = given.operands.first().copied().unwrap_or(arguments.len());
+        let rest = arguments.get(first..).unwrap_or(&[]);
+        let code =
+            given.options.iter().find(|(name, _)| self.code.contains(name)).and_then(|(_, value)| *value);
+        match code {
+            Some(Value::Separate(at)) => match arguments.get(at) {
+                Some(text) => Inside::Code(text.emptied(), text, self.command(rest)),
+                None => Inside::Nothing,
+            },
+            Some(Value::Attached(text, at)) => match arguments.get(at) {
+                Some(argument) => Inside::Code(text.to_owned(), argument, self.command(rest)),
+                None => Inside::Nothing,
+            },
+            None => self.behind_operands(rest),
+        }
+    }
+
+    /// The command behind the operands and assignments.
+    fn command<'a>(&self, rest: &'a [Argument]) -> &'a [Argument] {
+        let operands = self.operands.min(rest.len());
+        let assignments =
+            if self.assigns { rest.iter().take_while(|word| is_assignment(word)).count() } else { 0 };
+        rest.get(operands + assignments..).unwrap_or(&[])
+    }
+
+    fn behind_operands<'a>(&self, rest: &'a [Argument]) -> Inside<'a> {
+        let before = rest.get(..self.operands.min(rest.len())).unwrap_or(&[]);
+        if before.iter().any(Argument::splits) {
+            return Inside::Unknown;
+        }
+        let command = self.command(rest);
+        match command {
+            [] => Inside::Nothing,
+            [option, code, rest @ ..] if !self.code.is_empty() && is_code_option(option) => {
+                Inside::Code(code.emptied(), code, rest)
+            }
+            _ if self.joined => Inside::Joined(command),
+            _ => Inside::Command(command),
+        }
+    }
+
+    /// The assignments before the command.
+    pub(super) fn assignments<'a>(&self, arguments: &'a [Argument]) -> &'a [Argument] {
+        if !self.assigns {
+            return &[];
+        }
+        let given = options::read(arguments, &self.options, Style::UpToOperand);
+        let first = given.operands.first().copied().unwrap_or(arguments.len());
+        let rest = arguments.get(first..).unwrap_or(&[]);
+        let count = rest.iter().take_while(|word| is_assignment(word)).count();
+        rest.get(..count).unwrap_or(&[])
+    }
+}
+
+fn is_code_option(argument: &Argument) -> bool {
+    matches!(argument.literal(), Some("-c" | "--command"))
+}
+
+/// `name=value`, or the `-` by which `env` empties the environment.
+fn is_assignment(argument: &Argument) -> bool {
+    argument.literal() == Some("-")
+        || options::head(argument).split_once('=').is_some_and(|(name, _)| !name.is_empty())
+}
