@@ -372,7 +372,9 @@ proptest! {
 
     #[test]
     fn what_did_not_move_becomes_what_was_written(base in any_tree(), after in any_tree()) {
-        let case = Case::new(&base, &after);
+        let bench = Bench::without_git(&base);
+        bench.session(&base, &after);
+        let case = Case { set: bench.build(), bench };
         case.apply(&Choice::All).unwrap();
         prop_assert_eq!(case.tree(), after);
     }
