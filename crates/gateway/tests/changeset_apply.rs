@@ -342,7 +342,7 @@ fn hidden_files_are_a_conflict() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 48, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 24, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn all_or_nothing_and_back_whatever_happened_outside(base in any_tree(), after in any_tree(), now in any_tree()) {
@@ -372,7 +372,9 @@ proptest! {
 
     #[test]
     fn what_did_not_move_becomes_what_was_written(base in any_tree(), after in any_tree()) {
-        let case = Case::new(&base, &after);
+        let bench = Bench::without_git(&base);
+        bench.session(&base, &after);
+        let case = Case { set: bench.build(), bench };
         case.apply(&Choice::All).unwrap();
         prop_assert_eq!(case.tree(), after);
     }

@@ -279,7 +279,7 @@ fn a_part_of_a_change_set_is_a_patch_too() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 60, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 48, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn git_takes_every_patch(base in any_tree(), after in any_tree()) {
