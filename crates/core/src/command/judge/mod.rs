@@ -43,6 +43,11 @@ pub(super) struct Judge<'r> {
 
 /// Reads and judges `text`.
 pub(super) fn judge(text: &str, rules: &Rules<'_>) -> Reading {
+    judge_counting(text, rules).0
+}
+
+/// The same, with the number of steps that it took.
+pub(super) fn judge_counting(text: &str, rules: &Rules<'_>) -> (Reading, usize) {
     let mut judge = Judge {
         rules: *rules,
         written: Written::new(rules.freed),
@@ -53,11 +58,12 @@ pub(super) fn judge(text: &str, rules: &Rules<'_>) -> Reading {
         room: BRACE_ROOM + text.len(),
     };
     let unreadable = parse::program(&mut judge.script, 0, Piped::No).and_then(|()| judge.run()).err();
+    let steps = judge.script.steps;
     if let Some(unreadable) = unreadable {
-        return judge.unreadable(text, unreadable);
+        return (judge.unreadable(text, unreadable), steps);
     }
     let verdict = judge.pieces.iter().map(|piece| piece.verdict).max();
-    Reading { verdict: verdict.unwrap_or(rules.base), unreadable: None, pieces: judge.pieces }
+    (Reading { verdict: verdict.unwrap_or(rules.base), unreadable: None, pieces: judge.pieces }, steps)
 }
 
 /// A reading of a text that cannot be read.
