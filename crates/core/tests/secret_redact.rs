@@ -53,6 +53,12 @@ fn a_known_value_is_found_in_every_spelling() {
 }
 
 #[test]
+fn known_values_that_share_a_stretch_leave_no_rest() {
+    let known = vec![KnownSecret::new("a", "first-second"), KnownSecret::new("b", "second-third")];
+    assert_eq!(Redactor::new(known).unwrap().redact("x first-second-third y"), "x [secret:a] y");
+}
+
+#[test]
 fn a_short_known_value_tears_up_no_text() {
     let redactor = Redactor::new(vec![KnownSecret::new("k", "ab"), KnownSecret::new("k", "")]).unwrap();
     assert_eq!(redactor.redact("abab is a word"), "abab is a word");

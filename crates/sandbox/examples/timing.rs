@@ -20,7 +20,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         environment: Vec::new(),
         limits: Limits::default(),
     };
-    let (mut opens, mut closes, mut runs, mut plain) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+    let (mut opens, mut closes, mut runs, mut beside) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     for round in 0..rounds + 3 {
         let start = Instant::now();
         let sandbox = open(&plan(round))?;
@@ -32,13 +32,13 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             runs.push(start.elapsed());
             let start = Instant::now();
             std::process::Command::new("/bin/bash").args(["--noprofile", "--norc", "-c", "true"]).status()?;
-            plain.push(start.elapsed());
+            beside.push(start.elapsed());
         }
         let start = Instant::now();
         sandbox.close();
         closes.push(start.elapsed());
     }
-    for (name, times) in [("open", opens), ("command", runs), ("plain bash", plain), ("close", closes)] {
+    for (name, times) in [("open", opens), ("command", runs), ("plain bash", beside), ("close", closes)] {
         show(name, times);
     }
     Ok(())

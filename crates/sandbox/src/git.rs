@@ -55,8 +55,8 @@ pub(crate) fn read(git: &Path, workspace: &Path) -> Result<Private, OpenError> {
     let mut files = vec![("HEAD".to_owned(), head), ("config".to_owned(), config.private())];
     files.push(("packed-refs".to_owned(), refs::packed(&real.common, hex)?));
     let objects = objects::folders(&real.common.join("objects"))?;
-    let alternates: String = (0..objects.len()).map(|number| format!("/run/git/{number}\n")).collect();
-    files.push(("objects/info/alternates".to_owned(), alternates));
+    let alternates: Vec<String> = (0..objects.len()).map(|number| format!("/run/git/{number}\n")).collect();
+    files.push(("objects/info/alternates".to_owned(), alternates.concat()));
     if let Some(exclude) = text(&real.common.join("info/exclude"), SMALL)? {
         files.push(("info/exclude".to_owned(), exclude));
     }
@@ -129,7 +129,7 @@ fn index(own: &Path) -> Result<Vec<Copied>, OpenError> {
             entries
                 .flatten()
                 .filter_map(|entry| entry.file_name().into_string().ok())
-                .filter(|name| name.strip_prefix("sharedindex.").is_some_and(|hash| refs::is_any_hash(hash)))
+                .filter(|name| name.strip_prefix("sharedindex.").is_some_and(refs::is_any_hash))
                 .take(8),
         );
     }

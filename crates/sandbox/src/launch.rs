@@ -6,7 +6,7 @@ mod child;
 use crate::error::{OpenError, Place};
 use crate::platform::Identity;
 use child::Child;
-use enclos_init::wire::{AGENT, Step};
+use enclos_init::wire::{AGENT, Step, from_bytes};
 use rustix::net::{AddressFamily, SendFlags, SocketFlags, SocketType};
 use rustix::pipe::PipeFlags;
 use std::ffi::CString;
@@ -60,12 +60,9 @@ impl Started {
         let mut bytes = [0u8; 12];
         match rustix::io::read(&self.trouble, &mut bytes) {
             Ok(12) => {
-                let [a, b, c, d, e, f, g, h, i, j, k, l] = bytes;
-                let what = child::Call::from_number(i32::from_le_bytes([a, b, c, d]));
-                let index = i32::from_le_bytes([e, f, g, h]);
-                let error = io::Error::from_raw_os_error(i32::from_le_bytes([i, j, k, l]));
-                let (step, what) = what.describe(index);
-                OpenError { step, message: what, source: Some(error) }
+                let [call, index, errno] = from_bytes(&bytes);
+                let (step, message) = child::Call::from_number(call).describe(index);
+                OpenError { step, message, source: Some(io::Error::from_raw_os_error(errno)) }
             }
             _ => OpenError::new(Step::Ready, "the init ended without a word"),
         }

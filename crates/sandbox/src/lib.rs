@@ -3,7 +3,6 @@
 //! A [`Plan`] is data; [`open`] applies it or fails with the step that failed, never with a layer less. An open
 //! [`Sandbox`] runs commands and file operations inside and hands out bytes and reasons. This crate judges
 //! nothing: what may run is decided before, elsewhere.
-#![cfg_attr(test, allow(clippy::unwrap_used, reason = "a test may fail loudly"))]
 mod call;
 mod cgroup;
 mod command;

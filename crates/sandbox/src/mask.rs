@@ -11,6 +11,9 @@ use std::path::{Component, Path, PathBuf};
 
 const STEP: Step = Step::Workspace;
 
+/// Permission bits, and the time of change in seconds and nanoseconds.
+type Seen = (u32, (i64, u32));
+
 /// The records for `hidden`, in an order in which they can be applied.
 pub(crate) fn compute(workspace: &OwnedFd, hidden: &[PathBuf]) -> Result<Vec<MaskEntry>, OpenError> {
     let mut wanted = BTreeSet::new();
@@ -68,9 +71,9 @@ fn sound(path: &Path) -> Result<PathBuf, OpenError> {
     ))
 }
 
-/// Mode and time of change; `None` when nothing is there. A link on the way is refused: what it stands for would
+/// What stands there; `None` when nothing is there. A link on the way is refused: what it stands for would
 /// stay visible under its own name.
-fn look(workspace: &OwnedFd, path: &Path) -> Result<Option<(u32, (i64, u32))>, OpenError> {
+fn look(workspace: &OwnedFd, path: &Path) -> Result<Option<Seen>, OpenError> {
     let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
     let what = format!("hiding `{}`", path.display());

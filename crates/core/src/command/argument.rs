@@ -114,8 +114,9 @@ impl Argument {
     }
 }
 
-/// The arguments that the words of a command become. `room` bounds what braces may add.
-pub(super) fn arguments(words: &[Word], room: &mut usize) -> Vec<Argument> {
+/// The arguments that the words of a command become. `room` bounds what braces may add. `Err`: the word
+/// whose braces nest too deep.
+pub(super) fn arguments(words: &[Word], room: &mut usize) -> Result<Vec<Argument>, Place> {
     let mut arguments = Vec::with_capacity(words.len());
     for word in words {
         match braces::expand(word, room) {
@@ -123,6 +124,7 @@ pub(super) fn arguments(words: &[Word], room: &mut usize) -> Vec<Argument> {
             Expanded::Words(all) => {
                 arguments.extend(all.iter().map(|parts| argument(word.place, parts, true)));
             }
+            Expanded::TooDeep => return Err(word.place),
             Expanded::TooLarge => {
                 let dynamic = Dynamic { place: word.place, quoted: false, nature: Nature::Variable };
                 let atoms = vec![Atom::Dynamic(dynamic)];
@@ -130,7 +132,7 @@ pub(super) fn arguments(words: &[Word], room: &mut usize) -> Vec<Argument> {
             }
         }
     }
-    arguments
+    Ok(arguments)
 }
 
 /// The argument that a word becomes where braces are not expanded.

@@ -163,6 +163,10 @@ const PROGRAMS: [&str; 8] =
     ["PAGER", "MANPAGER", "GIT_PAGER", "EDITOR", "VISUAL", "GIT_EDITOR", "GIT_SEQUENCE_EDITOR", "BROWSER"];
 const NO_PROGRAM: [&str; 4] = ["cat", "true", ":", ""];
 
+/// Variables that say where an interpreter looks for its libraries. Inside the workspace it runs what it finds
+/// there anyway.
+const SEARCHED: [&str; 6] = ["PYTHONPATH", "NODE_PATH", "PERL5LIB", "RUBYLIB", "CLASSPATH", "LUA_PATH"];
+
 /// Whether a program of this name runs shell text.
 pub(super) fn is_shell(name: &str) -> bool {
     SHELLS.contains(&name)
@@ -200,6 +204,9 @@ pub(super) fn carries_code(name: &str, value: Option<&str>) -> bool {
     if name == "NODE_OPTIONS" && value.is_some_and(is_memory_option) {
         return false;
     }
+    if SEARCHED.contains(&name) && value.is_some_and(is_inside) {
+        return false;
+    }
     let prefixed = LOADER_PREFIXES.iter().any(|prefix| name.starts_with(prefix)) && !PLAIN.contains(&name);
     LOADERS.contains(&name) || prefixed
 }
@@ -207,6 +214,16 @@ pub(super) fn carries_code(name: &str, value: Option<&str>) -> bool {
 /// Whether the name alone, set to something unknown, carries code.
 pub(super) fn is_loader(name: &str) -> bool {
     carries_code(name, None)
+}
+
+/// Whether every directory of a search path lies in the workspace or in `/tmp`.
+fn is_inside(value: &str) -> bool {
+    value.split([':', ';']).all(|directory| {
+        let inside = ["/workspace/", "/tmp/"].iter().any(|top| directory.starts_with(top))
+            || directory == "/workspace";
+        let relative = !directory.starts_with(['/', '~']) && !directory.is_empty();
+        (inside || relative) && !directory.split('/').any(|part| part == "..")
+    })
 }
 
 fn is_memory_option(value: &str) -> bool {

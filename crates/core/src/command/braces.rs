@@ -16,8 +16,10 @@ pub(super) enum Expanded {
     Same,
     /// These words, in parts. Empty unquoted words are left out.
     Words(Vec<Vec<Part>>),
-    /// Too many words or bytes, or braces too deep.
+    /// Too many words or bytes.
     TooLarge,
+    /// Braces in braces beyond the bound of all nesting.
+    TooDeep,
 }
 
 /// A plain character, or a part that braces do not look into.
@@ -53,7 +55,7 @@ pub(super) fn expand(word: &Word, room: &mut usize) -> Expanded {
             Part::Quoted(_) | Part::Coded(_) | Part::Dynamic(_) => items.push(Item::Part(part)),
         }
     }
-    let Some(pairs) = pair(&items) else { return Expanded::TooLarge };
+    let Some(pairs) = pair(&items) else { return Expanded::TooDeep };
     if pairs.iter().all(|pair| pair.close.is_none()) {
         return Expanded::Same;
     }
@@ -257,6 +259,7 @@ mod tests {
         match expand(&word, &mut 10_000) {
             Expanded::Same => vec![text.to_owned()],
             Expanded::TooLarge => vec!["TOO LARGE".to_owned()],
+            Expanded::TooDeep => vec!["TOO DEEP".to_owned()],
             Expanded::Words(words) => words
                 .into_iter()
                 .map(|parts| match parts.as_slice() {
@@ -293,6 +296,6 @@ mod tests {
     #[test]
     fn growth_is_bounded() {
         assert_eq!(words(&"{a,b}".repeat(40)), ["TOO LARGE"]);
-        assert_eq!(words(&format!("{}x{}", "{a,".repeat(300), "}".repeat(300))), ["TOO LARGE"]);
+        assert_eq!(words(&format!("{}x{}", "{a,".repeat(300), "}".repeat(300))), ["TOO DEEP"]);
     }
 }

@@ -19,6 +19,8 @@ mod parse;
 mod paths;
 mod reading;
 mod script;
+#[cfg(test)]
+mod tests;
 mod wrappers;
 mod written;
 

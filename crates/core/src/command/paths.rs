@@ -62,6 +62,8 @@ enum Unit {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Path {
     components: Vec<Vec<Unit>>,
+    /// A slash was written.
+    slashed: bool,
 }
 
 /// Where relative paths start from.
@@ -90,8 +92,8 @@ impl Directory {
 
     /// Whether it belongs to the system, or is a home directory.
     pub(super) fn is_system(&self) -> bool {
-        Path { components: self.0.iter().map(|name| name.chars().map(Unit::Char).collect()).collect() }
-            .is_system()
+        let components = self.0.iter().map(|name| name.chars().map(Unit::Char).collect()).collect();
+        Path { components, slashed: true }.is_system()
     }
 }
 
@@ -127,7 +129,7 @@ impl Path {
                 _ => {}
             }
         }
-        Self { components }
+        Self { components, slashed: units.contains(&Unit::Char('/')) }
     }
 
     fn matches(&self, at: usize, name: &str) -> bool {
@@ -139,7 +141,7 @@ impl Path {
         let (last, rest) = self.components.split_last()?;
         let sweeping = last.contains(&Unit::Any)
             && last.iter().all(|unit| matches!(unit, Unit::Any | Unit::One | Unit::Char('.')));
-        sweeping.then(|| Self { components: rest.to_vec() })
+        sweeping.then(|| Self { components: rest.to_vec(), slashed: true })
     }
 
     /// Whether removing it, with everything below, destroys the system or a home directory.
@@ -178,7 +180,7 @@ impl Path {
             })
             .filter(|component| !component.is_empty())
             .collect();
-        Self { components: known }.is_system()
+        self.slashed && Self { components: known, slashed: true }.is_system()
     }
 
     /// Whether a part of it is known at run time only.

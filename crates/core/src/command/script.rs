@@ -49,6 +49,8 @@ pub(super) struct Script {
     pub(super) steps: usize,
     /// Steps after which the reading is refused.
     pub(super) allowance: usize,
+    /// Bytes of here-documents copied to take their tabs away.
+    pub(super) copied: usize,
     /// Second attempts at text that begins like arithmetic.
     pub(super) retries: usize,
 }
@@ -71,8 +73,10 @@ pub(super) enum Kind {
     Compound,
     /// A function definition; the word is its name.
     Function,
-    /// The variable of a loop.
+    /// A variable set by a loop or by `${name=…}`.
     Loop,
+    /// `${!name}` and `${name@P}`: the value is itself read as a name or as shell text.
+    Evaluated,
     /// `(( … ))`; `names` when it reads or sets variables.
     Arithmetic {
         /// A variable occurs.

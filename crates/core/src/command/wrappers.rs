@@ -273,12 +273,11 @@ const WRAPPERS: [Wrapper; 20] = [
     },
 ];
 
-/// Programs that run others in ways too many to list. The refused families are looked for at every place.
-const LENIENT: [&str; 50] = [
+/// Programs that run the command behind their options, which are too many to list.
+const RUNNERS: [&str; 34] = [
     "strace",
     "ltrace",
     "valgrind",
-    "perf",
     "unshare",
     "nsenter",
     "setarch",
@@ -298,33 +297,41 @@ const LENIENT: [&str; 50] = [
     "numactl",
     "cpulimit",
     "rlwrap",
-    "gdb",
     "entr",
-    "npx",
-    "bunx",
-    "pnpx",
-    "uvx",
-    "direnv",
     "chronic",
-    "nix-shell",
     "proxychains",
     "torsocks",
     "tini",
     "dumb-init",
-    "su-exec",
-    "gosu",
     "runuser",
     "setpriv",
-    "capsh",
     "faketime",
+    "cross-env",
+    "npx",
+    "bunx",
+];
+/// Programs that run the command behind a word of their own, such as `run` or `exec`.
+const MANAGERS: [&str; 20] = [
+    "perf",
+    "gdb",
+    "direnv",
+    "nix-shell",
     "mise",
     "asdf",
     "poetry",
     "uv",
+    "uvx",
     "pipenv",
     "bundle",
-    "cross-env",
-    "sg",
+    "hatch",
+    "pdm",
+    "rye",
+    "pnpm",
+    "yarn",
+    "npm",
+    "bun",
+    "su-exec",
+    "gosu",
 ];
 
 /// The wrapper of this name.
@@ -335,7 +342,17 @@ pub(super) fn find(name: &str) -> Option<&'static Wrapper> {
 
 /// Whether a program of this name may run what stands anywhere on its command line.
 pub(super) fn is_lenient(name: &str) -> bool {
-    LENIENT.contains(&name)
+    RUNNERS.contains(&name) || MANAGERS.contains(&name)
+}
+
+/// What a lenient program most likely runs: what stands behind its options, or behind `run` or `exec`.
+pub(super) fn likely<'a>(name: &str, arguments: &'a [Argument]) -> &'a [Argument] {
+    let word = |argument: &Argument| matches!(argument.literal(), Some("run" | "exec"));
+    let from =
+        if RUNNERS.contains(&name) { Some(0) } else { arguments.iter().position(word).map(|at| at + 1) };
+    let rest = from.and_then(|from| arguments.get(from..)).unwrap_or(&[]);
+    let options = rest.iter().take_while(|argument| options::head(argument).starts_with('-')).count();
+    rest.get(options..).unwrap_or(&[])
 }
 
 impl Wrapper {

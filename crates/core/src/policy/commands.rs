@@ -49,7 +49,8 @@ pub(super) fn read<'p>(
     text: &str,
 ) -> Result<Read<'p>, Incomparable> {
     let base = cascade::aspect(&policy.layers, caller, ASPECT, Some(args))?;
-    let prefixes = prefixes(&policy.layers, caller, Some(args))?;
+    let said = said(&policy.layers, caller, Some(args))?;
+    let prefixes = prefixes(&policy.layers, caller, &said)?;
     let freed: Vec<CommandRule> = prefixes
         .iter()
         .map(|Prefix { argv, outcome, .. }| CommandRule {
@@ -66,7 +67,11 @@ pub(super) fn read<'p>(
     }
     let trusting = Rules { base: Verdict::Allow, contained: true, freed: &[] };
     let raised = reading.verdict == Verdict::Ask && command::judge(text, &trusting).verdict > Verdict::Allow;
-    let outcomes = prefixes.into_iter().map(|prefix| (prefix.outcome.by.id(), prefix.outcome)).collect();
+    let mut outcomes: HashMap<RuleId, Outcome<'_>> = HashMap::new();
+    for Prefix { outcome, .. } in prefixes {
+        // One rule may decide several prefixes: all that is asked for at any of them is asked for.
+        outcomes.entry(outcome.by.id()).and_modify(|held| *held = held.and(outcome)).or_insert(outcome);
+    }
     Ok(Read { reading, outcomes, raised })
 }
 
@@ -96,30 +101,73 @@ fn unfreed(mut reading: Reading, alone: Reading, prefixes: &[Prefix<'_>]) -> Rea
     reading
 }
 
+/// What one layer says of commands.
+struct Said<'p> {
+    /// Its rule for each prefix that it names.
+    narrow: HashMap<&'p [String], &'p Rule>,
+    /// Its rule for `bash` as a whole.
+    whole: Option<&'p Rule>,
+}
+
+impl<'p> Said<'p> {
+    fn new(layer: &'p Loaded, caller: &Caller<'_>, args: Option<&Value>) -> Result<Self, Incomparable> {
+        let order = |rule: &Rule| (rule.specificity(), rule.verdict);
+        let mut narrow: HashMap<&[String], &Rule> = HashMap::new();
+        let counts =
+            |rule: &&Rule| !rule.command.is_empty() && !rule.shadow && cascade::applies(rule, caller);
+        for rule in layer.rules_on(caller.tool.name()).filter(counts) {
+            let held = narrow.entry(&rule.command).or_insert(rule);
+            if order(rule) > order(held) {
+                *held = rule;
+            }
+        }
+        Ok(Self { narrow, whole: cascade::winner(layer, caller, ASPECT, args)? })
+    }
+
+    /// The rule for commands that begin with `argv`: the longest prefix, unless the rule for `bash` as a whole looks
+    /// at arguments too and is stricter, or disables `bash`.
+    fn of(&self, argv: &[String]) -> Option<&'p Rule> {
+        let mut prefixes = (1..=argv.len()).rev().filter_map(|length| argv.get(..length));
+        let narrow = prefixes.find_map(|prefix| self.narrow.get(prefix)).copied();
+        match (narrow, self.whole) {
+            (Some(_), Some(whole)) if whole.verdict == Verdict::Disabled => Some(whole),
+            (Some(narrow), Some(whole)) if whole.about_arguments() && whole.verdict > narrow.verdict => {
+                Some(whole)
+            }
+            (narrow, whole) => narrow.or(whole),
+        }
+    }
+}
+
+fn said<'p>(
+    layers: &'p [Loaded],
+    caller: &Caller<'_>,
+    args: Option<&Value>,
+) -> Result<Vec<Said<'p>>, Incomparable> {
+    layers.iter().map(|layer| Said::new(layer, caller, args)).collect()
+}
+
 /// What the layers say for each prefix that any of their rules names.
 fn prefixes<'p>(
     layers: &'p [Loaded],
     caller: &Caller<'_>,
-    args: Option<&Value>,
+    said: &[Said<'p>],
 ) -> Result<Vec<Prefix<'p>>, Incomparable> {
-    let winner = |layer| cascade::winner(layer, caller, ASPECT, args);
-    let wholes = layers.iter().map(winner).collect::<Result<Vec<_>, _>>()?;
-    let rules = layers.iter().flat_map(|layer| &layer.rules).filter(|rule| counts(rule, caller));
-    let named: BTreeSet<&[String]> = rules.map(|rule| rule.command.as_slice()).collect();
-    named.into_iter().map(|argv| prefix(layers, caller, argv, &wholes)).collect()
+    let named: BTreeSet<&[String]> = said.iter().flat_map(|said| said.narrow.keys().copied()).collect();
+    named.into_iter().map(|argv| prefix(layers, caller, argv, said)).collect()
 }
 
-/// What the layers say of commands that begin with `argv`. `wholes`: the rule of each layer for `bash` as a whole.
+/// What the layers say of commands that begin with `argv`.
 fn prefix<'p>(
     layers: &'p [Loaded],
     caller: &Caller<'_>,
     argv: &'p [String],
-    wholes: &[Option<&'p Rule>],
+    said: &[Said<'p>],
 ) -> Result<Prefix<'p>, Incomparable> {
-    let mut wholes = wholes.iter().copied();
+    let mut said = said.iter();
     let mut frees = true;
-    let outcome = cascade::fold(layers, Outcome::of_default(caller.tool, ASPECT), |layer| {
-        let rule = of_prefix(layer, caller, argv, wholes.next().flatten());
+    let outcome = cascade::fold(layers, Outcome::of_default(caller.tool, ASPECT), |_| {
+        let rule = said.next().and_then(|said| said.of(argv));
         frees &= rule.is_none_or(|rule| !rule.command.is_empty());
         Ok(rule)
     })?;
@@ -132,36 +180,11 @@ pub(super) fn softest<'p>(
     caller: &Caller<'_>,
     argv: &'p [String],
 ) -> Option<Outcome<'p>> {
-    let wholes: Vec<_> =
-        layers.iter().map(|layer| cascade::winner(layer, caller, ASPECT, None).ok()?).collect();
-    let own = prefix(layers, caller, argv, &wholes).ok()?;
-    let longer =
-        prefixes(layers, caller, None).ok()?.into_iter().filter(|longer| longer.argv.starts_with(argv));
+    let said = said(layers, caller, None).ok()?;
+    let own = prefix(layers, caller, argv, &said).ok()?;
+    let longer = prefixes(layers, caller, &said).ok()?.into_iter();
+    let longer = longer.filter(|longer| longer.argv.starts_with(argv));
     longer.chain([own]).map(|prefix| prefix.outcome).min_by_key(|outcome| outcome.verdict)
-}
-
-fn counts(rule: &Rule, caller: &Caller<'_>) -> bool {
-    !rule.command.is_empty() && !rule.shadow && cascade::applies(rule, caller)
-}
-
-/// The rule of one layer for commands that begin with `prefix`. `whole`: its rule for `bash` without the command.
-fn of_prefix<'p>(
-    layer: &'p Loaded,
-    caller: &Caller<'_>,
-    prefix: &[String],
-    whole: Option<&'p Rule>,
-) -> Option<&'p Rule> {
-    let order = |rule: &Rule| (rule.command.len(), rule.specificity(), rule.verdict);
-    let matching =
-        layer.rules.iter().filter(|rule| counts(rule, caller) && prefix.starts_with(&rule.command));
-    let narrow = matching.reduce(|held, rule| if order(rule) > order(held) { rule } else { held });
-    match (narrow, whole) {
-        (Some(_), Some(whole)) if whole.verdict == Verdict::Disabled => Some(whole),
-        (Some(narrow), Some(whole)) if whole.about_arguments() && whole.verdict > narrow.verdict => {
-            Some(whole)
-        }
-        (narrow, whole) => narrow.or(whole),
-    }
 }
 
 /// Whether `rule`, alone, decides a piece of the command `text`.

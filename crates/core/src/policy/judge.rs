@@ -101,7 +101,10 @@ impl Policy {
                 rule.command.is_empty() || pieces.iter().any(|piece| piece.argv.starts_with(&rule.command));
             rule.shadow && of_tool && cascade::applies(rule, caller) && of_args && of_command
         };
-        let each = self.layers.iter().flat_map(|layer| layer.rules.iter().map(move |rule| (layer, rule)));
+        let each = self
+            .layers
+            .iter()
+            .flat_map(|layer| layer.rules_on(caller.tool.name()).map(move |rule| (layer, rule)));
         each.filter(|(_, rule)| speaks(rule))
             .map(|(layer, rule)| Shadow { rule: rule.id.clone(), scope: layer.scope, verdict: rule.verdict })
             .collect()

@@ -1,5 +1,7 @@
 //! Reading the layers of a policy: all of them in full, or none.
 
+use std::collections::HashMap;
+
 use sha2::{Digest as _, Sha256};
 
 use crate::ids::Digest;
@@ -10,6 +12,7 @@ use super::file::{EnclosToml, ExampleFile, PolicyFile, RuleFile};
 use super::rule::{Rule, name};
 use super::scope::{Layer, MAX_BYTES, MAX_REPOSITORY_BYTES, Scope};
 use super::settings::{Ceilings, FixedPlace, Settings};
+use super::subject::Pattern;
 use super::tool::Tool;
 use super::{Policy, commands, tighten};
 
@@ -24,6 +27,10 @@ pub(super) struct Loaded {
     /// Examples that were held against the rules.
     pub(super) examples: usize,
     digest: [u8; 32],
+    /// The rules that name tools exactly, by tool.
+    by_tool: HashMap<String, Vec<usize>>,
+    /// The other rules, which any tool may meet.
+    broad: Vec<usize>,
 }
 
 impl Policy {
@@ -162,6 +169,8 @@ impl Loaded {
             settings,
             examples: 0,
             digest,
+            by_tool: HashMap::new(),
+            broad: Vec::new(),
         }
     }
 
@@ -180,8 +189,37 @@ impl Loaded {
                 self.examples += 1;
             }
         }
+        self.index(&rule);
         self.rules.push(rule);
         Ok(())
+    }
+
+    /// Notes where the rule about to be added is looked for.
+    fn index(&mut self, rule: &Rule) {
+        let at = self.rules.len();
+        let tools = &rule.subject.tools;
+        if tools.is_empty() || !tools.iter().all(Pattern::is_exact) {
+            self.broad.push(at);
+            return;
+        }
+        for tool in tools {
+            let of_tool = self.by_tool.entry(tool.as_text()).or_default();
+            if of_tool.last() != Some(&at) {
+                of_tool.push(at);
+            }
+        }
+    }
+
+    /// The rules that may speak of a tool, in the order of the file.
+    pub(super) fn rules_on(&self, tool: &str) -> impl Iterator<Item = &Rule> {
+        let own = self.by_tool.get(tool).map_or(&[][..], Vec::as_slice);
+        let (mut own, mut broad) = (own.iter().copied().peekable(), self.broad.iter().copied().peekable());
+        let next = move || match (own.peek(), broad.peek()) {
+            (Some(a), Some(b)) if a > b => broad.next(),
+            (Some(_), _) => own.next(),
+            (None, _) => broad.next(),
+        };
+        std::iter::from_fn(next).filter_map(|at| self.rules.get(at))
     }
 
     pub(super) fn error(&self, line: usize, problem: Problem) -> PolicyError {
@@ -199,7 +237,7 @@ fn check_example(rule: &Rule, example: &ExampleFile, wanted: bool) -> Result<(),
         ExampleFile::Call(call) if rule.command.is_empty() => {
             let only =
                 rule.subject.tools.first().filter(|tool| tool.is_exact() && rule.subject.tools.len() == 1);
-            let tool = call.tool.clone().or_else(|| only.map(super::subject::Pattern::as_text));
+            let tool = call.tool.clone().or_else(|| only.map(Pattern::as_text));
             let tool =
                 tool.ok_or_else(|| bad("has an example without `tool`: name the tool it calls".to_owned()))?;
             let args = object(&call.args).map(serde_json::Value::Object).map_err(bad)?;

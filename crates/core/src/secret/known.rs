@@ -5,7 +5,7 @@
 
 use std::fmt::Write as _;
 
-use aho_corasick::{AhoCorasick, BuildError, MatchKind};
+use aho_corasick::{AhoCorasick, BuildError};
 
 use super::{Found, MAX_KIND};
 
@@ -22,8 +22,8 @@ pub struct KnownSecret {
 impl KnownSecret {
     /// A value and what it is, such as `model-key`. Of the kind only `a-z 0-9 -` is kept, at most 32.
     pub fn new(kind: &str, value: impl Into<String>) -> Self {
-        let kind =
-            kind.chars().filter(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || *c == '-').collect();
+        let kind: String = kind.bytes().filter(|b| in_kind(*b)).take(MAX_KIND).map(char::from).collect();
+        let kind = if kind.is_empty() { "known".to_owned() } else { kind };
         Self { kind, value: value.into() }
     }
 }
@@ -61,12 +61,13 @@ impl Known {
                 kinds.push(secret.kind.clone());
             }
         }
-        let searcher = AhoCorasick::builder().match_kind(MatchKind::LeftmostLongest).build(&spelled)?;
+        let searcher = AhoCorasick::new(&spelled)?;
         Ok(Self { searcher, kinds })
     }
 
     pub(super) fn find(&self, text: &str, found: &mut Vec<Found>) {
-        for hit in self.searcher.find_iter(text) {
+        // Overlapping ones too: of two values that share a stretch neither may leave a rest.
+        for hit in self.searcher.find_overlapping_iter(text) {
             let kind = self.kinds.get(hit.pattern().as_usize()).cloned().unwrap_or_default();
             found.push(Found { start: hit.start(), end: hit.end(), kind: kind.into() });
         }

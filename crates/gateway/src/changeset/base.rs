@@ -6,7 +6,7 @@
 //! a conflict. What a changed file was is written down at first sight together with its content, so that later
 //! changes outside, an application among them, do not change the answer.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::fs::Metadata;
 use std::io;
 use std::os::unix::fs::MetadataExt;
@@ -114,16 +114,18 @@ impl Base {
             .map(|(path, _)| *path)
             .collect();
         let mut told = self.ask(tree, ignored, &unsettled)?;
+        let unsettled: HashSet<&str> = unsettled.into_iter().collect();
         let mut answers = Vec::with_capacity(paths.len());
         for (path, live) in paths {
-            let (before, settled) = match (self.seen.get(*path), told.remove(*path)) {
+            let (before, told) = match (self.seen.get(*path), told.remove(*path)) {
                 (Some(side), _) => (Before::Known(side.clone()), true),
                 (None, Some(side)) => (Before::Known(side), true),
-                (None, None) => {
-                    (self.as_found(tree, path, *live)?, live.is_some() || !unsettled.contains(path))
-                }
+                (None, None) => (self.as_found(tree, path, *live)?, false),
             };
-            if let (Before::Known(side), true) = (&before, settled) {
+            // That nothing was there is only guessed where directories changed: it is asked again next time.
+            if let Before::Known(side) = &before
+                && (told || side.is_some() || !unsettled.contains(path))
+            {
                 self.seen.insert((*path).to_owned(), side.clone());
             }
             answers.push(before);

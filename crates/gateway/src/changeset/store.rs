@@ -83,7 +83,11 @@ impl Store {
             let (file, temporary) = self.temporary()?;
             let mut to = BufWriter::new(file);
             serde_json::to_writer(&mut to, value)?;
-            to.into_inner().map_err(io::IntoInnerError::into_error)?.sync_all()?;
+            let file = to.into_inner().map_err(io::IntoInnerError::into_error)?;
+            if !self.durable {
+                return fs::rename(temporary, self.path(name));
+            }
+            file.sync_all()?;
             fs::rename(temporary, self.path(name))?;
             File::open(&self.directory)?.sync_all()
         };

@@ -4,7 +4,7 @@ use crate::confine::Confinement;
 use crate::fault::{At, Done};
 use crate::process::{self, Side, Signals};
 use enclos_init::sys;
-use enclos_init::wire::{Run, Step, WORKSPACE};
+use enclos_init::wire::{Run, Step, WORKSPACE, from_bytes, to_bytes};
 use rustix::pipe::PipeFlags;
 use rustix::process::{Pid, WaitOptions};
 use std::ffi::CString;
@@ -31,37 +31,25 @@ pub(crate) enum Outcome {
 }
 
 impl Outcome {
-    const BYTES: usize = 12;
-
-    fn encode(self) -> [u8; Self::BYTES] {
-        let [tag, first, second] = match self {
+    fn encode(self) -> [u8; 12] {
+        to_bytes(match self {
             Self::Ended(status) => [1, status, 0],
             Self::Failed(step, errno) => {
                 let place = Step::ALL.iter().position(|other| *other == step).unwrap_or(0);
                 [2, i32::try_from(place).unwrap_or(0), errno]
             }
-        };
-        let mut bytes = [0; Self::BYTES];
-        for (to, number) in bytes.chunks_exact_mut(4).zip([tag, first, second]) {
-            to.copy_from_slice(&number.to_le_bytes());
-        }
-        bytes
+        })
     }
 
     /// What the pipe holds; `None` when the process ended without a word.
     pub(crate) fn read(pipe: &OwnedFd) -> Option<Self> {
-        let mut bytes = [0; Self::BYTES];
-        if rustix::io::read(pipe, &mut bytes).ok()? != Self::BYTES {
+        let mut bytes = [0; 12];
+        if rustix::io::read(pipe, &mut bytes).ok()? != bytes.len() {
             return None;
         }
-        let [a, b, c, d, e, f, g, h, i, j, k, l] = bytes;
-        let first = i32::from_le_bytes([e, f, g, h]);
-        match i32::from_le_bytes([a, b, c, d]) {
-            1 => Some(Self::Ended(first)),
-            2 => {
-                let step = Step::ALL.get(usize::try_from(first).ok()?)?;
-                Some(Self::Failed(*step, i32::from_le_bytes([i, j, k, l])))
-            }
+        match from_bytes(&bytes) {
+            [1, status, _] => Some(Self::Ended(status)),
+            [2, step, errno] => Some(Self::Failed(*Step::ALL.get(usize::try_from(step).ok()?)?, errno)),
             _ => None,
         }
     }

@@ -149,7 +149,7 @@ mod tests {
     }
 
     const ALLOW: u32 = libc::SECCOMP_RET_ALLOW;
-    const NO_CALL: u32 = libc::SECCOMP_RET_ERRNO | 38;
+    const NO_CALL: u32 = libc::SECCOMP_RET_ERRNO + 38;
 
     #[test]
     fn everyday_calls_pass_and_unknown_ones_do_not_exist() {
@@ -177,7 +177,7 @@ mod tests {
             assert_eq!(call(number, 1), ALLOW);
             assert_eq!(call(number, 1 << 32 | 1), ALLOW, "the kernel reads the low half only");
             for family in [0, 2, 10, 16, 17, 38, 40, 1 << 32 | 2] {
-                assert_eq!(call(number, family), libc::SECCOMP_RET_ERRNO | 97, "family {family}");
+                assert_eq!(call(number, family), libc::SECCOMP_RET_ERRNO + 97, "family {family}");
             }
         }
     }

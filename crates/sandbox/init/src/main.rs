@@ -4,7 +4,6 @@
 //! descriptors, it builds the sandbox, gives up its privileges, and then runs commands and file operations, each in
 //! a confined child. It never learns a path of the host, never opens a network socket, and ends, with everything
 //! below it, when the control socket closes.
-#![cfg_attr(test, allow(clippy::unwrap_used, reason = "a test may fail loudly"))]
 mod command;
 mod confine;
 mod counters;

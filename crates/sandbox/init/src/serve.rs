@@ -16,7 +16,9 @@ use std::time::{Duration, Instant};
 /// Time between a polite end and the end.
 const GRACE: Duration = Duration::from_secs(2);
 /// Longest file operation.
-const TOOL_TIME: Duration = Duration::from_secs(60);
+const TOOL_TIME: Duration = Duration::from_mins(1);
+/// Later than anything.
+const NEVER: Duration = Duration::from_hours(24);
 
 /// A child at work.
 struct Child {
@@ -169,7 +171,7 @@ impl Serve<'_> {
             child.reason = child.reason.or(reason);
             process::kill(child.pid, Signal::KILL);
             // Nothing more to do for it but to reap it.
-            child.deadline = Instant::now() + Duration::from_secs(3600);
+            child.deadline = Instant::now() + NEVER;
         }
     }
 
@@ -183,7 +185,7 @@ impl Serve<'_> {
                 process::kill(child.pid, Signal::TERM);
             } else {
                 child.reason = child.reason.or(Some(Reason::Timeout));
-                child.deadline = now + Duration::from_secs(3600);
+                child.deadline = now + NEVER;
                 process::kill(child.pid, Signal::KILL);
             }
         }

@@ -1,6 +1,6 @@
 //! The system calls that may be made inside, by number: what compilers, interpreters, shells, test runners and
 //! version control need. Everything that is not here answers `ENOSYS`: namespaces, mounts, tracing, kernel keys,
-//! io_uring, bpf, perf, handles, clocks, modules, whatever a later kernel adds.
+//! `io_uring`, bpf, perf, handles, clocks, modules, whatever a later kernel adds.
 use libc::c_long;
 
 /// Allowed with any argument.

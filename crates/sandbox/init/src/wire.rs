@@ -314,3 +314,21 @@ pub enum MaskEntry {
         path: Vec<u8>,
     },
 }
+
+/// Three numbers as the bytes that a short pipe message has.
+pub fn to_bytes(numbers: [i32; 3]) -> [u8; 12] {
+    let mut bytes = [0; 12];
+    for (to, number) in bytes.as_chunks_mut::<4>().0.iter_mut().zip(numbers) {
+        *to = number.to_le_bytes();
+    }
+    bytes
+}
+
+/// The numbers of [`to_bytes`].
+pub fn from_bytes(bytes: &[u8; 12]) -> [i32; 3] {
+    let mut numbers = [0; 3];
+    for (number, from) in numbers.iter_mut().zip(bytes.as_chunks::<4>().0) {
+        *number = i32::from_le_bytes(*from);
+    }
+    numbers
+}

@@ -3,7 +3,7 @@
 //! until its user numbers are mapped, becomes the agent, takes the mounts it needs, arranges its descriptors, and
 //! executes the init with one argument and an empty environment.
 use super::owned;
-use enclos_init::wire::{AGENT, CONTROL_FD, FIRST_FD, IMAGE_FD, Step};
+use enclos_init::wire::{AGENT, CONTROL_FD, FIRST_FD, IMAGE_FD, Step, to_bytes};
 use std::io;
 use std::os::fd::OwnedFd;
 
@@ -123,12 +123,9 @@ impl Child {
             }
             Err(failed) => failed,
         };
-        // SAFETY: reads this thread's own error number.
-        let errno = unsafe { *libc::__errno_location() };
-        let mut report = [0u8; 12];
-        for (to, number) in report.chunks_exact_mut(4).zip([call as i32, index, errno]) {
-            to.copy_from_slice(&number.to_le_bytes());
-        }
+        // Reads this thread's own error number; allocates nothing.
+        let errno = io::Error::last_os_error().raw_os_error().unwrap_or(0);
+        let report = to_bytes([call as i32, index, errno]);
         // SAFETY: the buffer is valid and its length is passed. Nobody is told if this fails.
         unsafe { libc::write(self.trouble, report.as_ptr().cast(), report.len()) };
         // SAFETY: ends the process without running anything of the parent's.
@@ -157,14 +154,12 @@ impl Child {
         let count = i32::try_from(self.sources.len()).unwrap_or(i32::MAX);
         // Above every final number, so that nothing is overwritten before it has been moved.
         let above = FIRST_FD + count + 1;
-        let mut index = 0;
-        for (source, moved) in self.sources.iter().zip(self.moved.iter_mut()) {
+        for (index, (source, moved)) in (0..count).zip(self.sources.iter().zip(self.moved.iter_mut())) {
             let fd = match *source {
                 Source::Open(fd) => fd,
                 Source::Tree(path) => tree(path).ok_or((Call::Tree, index))?,
             };
             *moved = duplicate(fd, above)?;
-            index += 1;
         }
         self.control = duplicate(self.control, above)?;
         self.image = duplicate(self.image, above)?;

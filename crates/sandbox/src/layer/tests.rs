@@ -261,3 +261,90 @@ fn a_layer_that_is_not_there_is_an_error() {
     let error = Layer::open(&bench.at("base"), &bench.at("nothing"), BTreeSet::new()).unwrap_err();
     assert!(error.to_string().starts_with("cannot open the directory `"), "{error}");
 }
+
+/// What a session does with ordinary tools.
+const WORK: &str = "
+    echo new > edited
+    rm gone
+    rm -r emptied
+    rm -r remade && mkdir remade && echo fresh > remade/fresh
+    mv moved elsewhere
+    mv folder renamed
+    chmod +x script
+    ln -s edited link
+    rm -r to-file && echo file > to-file
+    rm to-directory && mkdir to-directory && echo x > to-directory/x
+    touch touched
+    mkdir nothing-in-it
+    echo temporary > temporary && rm temporary
+";
+
+/// Runs [`WORK`] in an overlay as the workspace mounts it; false where that cannot be done here.
+#[expect(clippy::disallowed_methods, reason = "a mount needs a namespace, and so a process, of its own")]
+fn work_in_an_overlay(bench: &Bench) -> bool {
+    let script = format!(
+        "mount -t overlay overlay -o lowerdir=base,upperdir=layer/upper,workdir=layer/work,userxattr,\
+         redirect_dir=nofollow,metacopy=off,index=off tree || exit 99
+         cd tree || exit 98
+         set -e\n{WORK}"
+    );
+    let status = std::process::Command::new("unshare")
+        .args(["--user", "--map-root-user", "--mount", "sh", "-c", &script])
+        .current_dir(bench.root.path())
+        .status();
+    match status.map(|status| status.code()) {
+        Ok(Some(0)) => true,
+        other => {
+            assert!(!matches!(other, Ok(Some(98))), "the overlay was mounted but cannot be entered");
+            eprintln!("no overlay can be mounted here ({other:?}): case passed by");
+            false
+        }
+    }
+}
+
+#[test]
+fn what_a_real_overlay_writes_is_read() {
+    let bench = Bench::new();
+    for path in [
+        "edited",
+        "gone",
+        "emptied/a/b",
+        "remade/old",
+        "moved",
+        "folder/x",
+        "script",
+        "to-file/y",
+        "to-directory",
+    ] {
+        bench.base(path, &format!("content of {path}"));
+    }
+    bench.base("touched", "touched");
+    bench.base("untouched", "untouched");
+    fs::create_dir_all(bench.at("layer/work")).unwrap();
+    fs::create_dir_all(bench.at("tree")).unwrap();
+    if !work_in_an_overlay(&bench) {
+        return;
+    }
+    let found = bench.walk();
+    assert_eq!(
+        lines(&found),
+        [
+            "~edited",
+            "+elsewhere",
+            "-emptied/a/b",
+            "-folder/x",
+            "-gone",
+            "+link",
+            "-moved",
+            "+remade/fresh",
+            "-remade/old",
+            "+renamed/x",
+            "~script",
+            "-to-directory",
+            "+to-directory/x",
+            "+to-file",
+            "-to-file/y",
+        ]
+    );
+    assert_eq!(found.refused, []);
+}

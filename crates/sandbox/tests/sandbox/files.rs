@@ -33,7 +33,7 @@ fn refused(inside: &Inside, op: &FileOp) -> FaultKind {
 fn reads_lines_with_bounds() {
     everyone("files::reads_lines_with_bounds", || {
         let bench = Bench::new();
-        let many: String = (1..=5000).map(|n| format!("line {n}\n")).collect();
+        let many = (1..=5000).map(|n| format!("line {n}\n")).collect::<Vec<_>>().concat();
         bench.write("many.txt", &many);
         bench.write("wide.txt", &"é".repeat(100));
         bench.write("empty.txt", "");

@@ -36,7 +36,7 @@ pub(super) fn check(name: &str, arguments: &[Argument]) -> Option<Finding> {
         "printf" if !first_is(arguments, "-v") => harmless(),
         "cd" => change_directory(arguments),
         "wait" if !first_is(arguments, "-p") => harmless(),
-        "hash" | "umask" | "ulimit" if arguments.is_empty() => harmless(),
+        "hash" | "umask" | "ulimit" | "history" if arguments.is_empty() => harmless(),
         "set" => set(arguments),
         "export" | "declare" | "typeset" | "local" | "readonly" | "read" | "mapfile" | "readarray"
         | "getopts" | "printf" | "wait" | "let" => assigns(name, arguments),

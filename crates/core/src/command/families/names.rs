@@ -39,18 +39,17 @@ fn is_firewall(name: &str) -> bool {
 
 /// What Windows has of the same families.
 fn windows(name: &str, arguments: &[Argument]) -> Option<Finding> {
-    let has = |wanted: &str| {
-        arguments.iter().any(|argument| argument.emptied().to_ascii_lowercase().contains(wanted))
+    let any = |wanted: fn(&str) -> bool| {
+        arguments.iter().any(|argument| wanted(&argument.emptied().to_ascii_lowercase()))
     };
     match name {
         "takeown" => Some(Finding::refused("command.refused.ownership", "`takeown` takes files over.")),
-        "icacls" | "cacls" if has("everyone") => {
+        "icacls" | "cacls" if any(|text| text.contains("everyone")) => {
             Some(Finding::refused("command.refused.permissions", "`icacls` opens files to everyone."))
         }
-        "del" | "erase" | "rd" | "rmdir" if has("/s") => Some(Finding::refused(
-            "command.refused.destruction",
-            format!("`{name} /s` deletes a whole tree."),
-        )),
+        "del" | "erase" | "rd" | "rmdir" if any(|text| text == "/s" || text.starts_with("/s/q")) => Some(
+            Finding::refused("command.refused.destruction", format!("`{name} /s` deletes a whole tree.")),
+        ),
         _ => None,
     }
 }

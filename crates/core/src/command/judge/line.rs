@@ -86,7 +86,7 @@ enum Next<'a> {
 impl<'r> Judge<'r> {
     /// A simple command that has words.
     pub(super) fn simple(&mut self, command: &Command) -> Result<(), Unreadable> {
-        let arguments = self.arguments(&command.words);
+        let arguments = self.arguments(&command.words)?;
         let split = argument::split_at_separators(&arguments);
         let cut = split.is_some();
         let arguments = split.unwrap_or(arguments);
@@ -115,7 +115,8 @@ impl<'r> Judge<'r> {
             let reason = "Some of its words are known at run time only.";
             gathered.add(Finding::contained("command.ask.expansion", reason));
         }
-        let argv = line.arguments.iter().map(|argument| argument.shown(&self.script)).collect();
+        let argv: Vec<String> = line.arguments.iter().map(|argument| argument.shown(&self.script)).collect();
+        self.script.steps += argv.iter().map(|word| word.len() + 1).sum::<usize>();
         let place = match line.arguments {
             [first, .., last] if line.nested > 0 && first.place.text == last.place.text => {
                 Place { end: last.place.end, ..first.place }
@@ -236,11 +237,23 @@ fn name_finding(first: &Argument, written: &str) -> Finding {
             "The name of the command is written to be hard to read.",
         );
     }
+    if written.chars().any(is_invisible) {
+        return Finding::asks(
+            "command.ask.obfuscation",
+            "The name of the command holds invisible characters.",
+        );
+    }
     if !is_trusted(written) {
         let reason = format!("`{}` is a program of its own.", shown(written));
         return Finding::contained("command.ask.unknown", reason);
     }
     harmless()
+}
+
+/// Characters beyond ASCII that show nothing, or as a blank.
+fn is_invisible(character: char) -> bool {
+    !character.is_ascii() && character.is_whitespace()
+        || matches!(character, '\u{ad}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
 }
 
 fn environment(assignment: &Argument) -> Finding {

@@ -16,7 +16,7 @@ use super::finding::{Finding, Weight};
 use super::parse;
 use super::paths::Directory;
 use super::reading::{CommandRule, Piece, Reading, Rules, Unreadable};
-use super::script::{Assignment, Command, Kind, MAX_HANDED, Piped, Place, Script, Word};
+use super::script::{Assignment, Command, Kind, MAX_DEPTH, MAX_HANDED, Piped, Place, Script, Word};
 use super::written::Written;
 use crate::ids::RuleId;
 use crate::verdict::Verdict;
@@ -43,6 +43,11 @@ pub(super) struct Judge<'r> {
 
 /// Reads and judges `text`.
 pub(super) fn judge(text: &str, rules: &Rules<'_>) -> Reading {
+    judge_counting(text, rules).0
+}
+
+/// The same, with the number of steps that it took.
+pub(super) fn judge_counting(text: &str, rules: &Rules<'_>) -> (Reading, usize) {
     let mut judge = Judge {
         rules: *rules,
         written: Written::new(rules.freed),
@@ -53,11 +58,12 @@ pub(super) fn judge(text: &str, rules: &Rules<'_>) -> Reading {
         room: BRACE_ROOM + text.len(),
     };
     let unreadable = parse::program(&mut judge.script, 0, Piped::No).and_then(|()| judge.run()).err();
+    let steps = judge.script.steps;
     if let Some(unreadable) = unreadable {
-        return judge.unreadable(text, unreadable);
+        return (judge.unreadable(text, unreadable), steps);
     }
     let verdict = judge.pieces.iter().map(|piece| piece.verdict).max();
-    Reading { verdict: verdict.unwrap_or(rules.base), unreadable: None, pieces: judge.pieces }
+    (Reading { verdict: verdict.unwrap_or(rules.base), unreadable: None, pieces: judge.pieces }, steps)
 }
 
 /// A reading of a text that cannot be read.
@@ -100,6 +106,10 @@ impl Judge<'_> {
                 self.words_piece(command, finding);
             }
             Kind::Loop => self.loop_variable(command),
+            Kind::Evaluated => {
+                let reason = "It reads a value as a name or as shell text, at run time.";
+                self.words_piece(command, Finding::asks("command.ask.dynamic", reason));
+            }
             Kind::Arithmetic { names } => {
                 let finding = if names {
                     Finding::contained("command.ask.arithmetic", "It reads or sets variables in arithmetic.")
@@ -119,7 +129,7 @@ impl Judge<'_> {
             }
         }
         for redirect in &command.redirects {
-            self.redirect(redirect);
+            self.redirect(redirect)?;
         }
         Ok(())
     }
@@ -241,8 +251,11 @@ impl Judge<'_> {
     }
 
     /// The arguments that words become, braces expanded.
-    fn arguments(&mut self, words: &[Word]) -> Vec<Argument> {
-        argument::arguments(words, &mut self.room)
+    fn arguments(&mut self, words: &[Word]) -> Result<Vec<Argument>, Unreadable> {
+        argument::arguments(words, &mut self.room).map_err(|place| {
+            let reason = format!("braces nest over {MAX_DEPTH} deep");
+            Unreadable { reason, at: self.script.span(place).start }
+        })
     }
 }
 

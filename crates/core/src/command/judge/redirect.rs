@@ -6,20 +6,21 @@ use crate::command::ask;
 use crate::command::families;
 use crate::command::finding::Finding;
 use crate::command::paths::Path;
+use crate::command::reading::Unreadable;
 use crate::command::script::{Action, Nature, Redirect, Word};
 
 impl Judge<'_> {
     /// The piece of a redirection, unless it does nothing but read or copy a descriptor.
-    pub(super) fn redirect(&mut self, redirect: &Redirect) {
+    pub(super) fn redirect(&mut self, redirect: &Redirect) -> Result<(), Unreadable> {
         if let Some(variable) = &redirect.variable
             && ask::is_loader(variable)
         {
             self.piece(redirect.place, Vec::new(), loader(variable), None);
         }
         let (word, finding) = match &redirect.action {
-            Action::Write(word) | Action::DescriptorOrFile(word) => (word, self.write(word)),
+            Action::Write(word) | Action::DescriptorOrFile(word) => (word, self.write(word)?),
             Action::Read(word) => (word, self.read(word)),
-            Action::Descriptor | Action::Here(_) | Action::HereString(_) => return,
+            Action::Descriptor | Action::Here(_) | Action::HereString(_) => return Ok(()),
         };
         if let Some(finding) = finding {
             let target = argument::single(word).shown(&self.script);
@@ -28,16 +29,22 @@ impl Judge<'_> {
                 text.chars().skip_while(char::is_ascii_digit).take_while(|c| "<>&|".contains(*c)).collect();
             self.piece(redirect.place, vec![operator, target], finding, None);
         }
+        Ok(())
     }
 
-    fn write(&mut self, word: &Word) -> Option<Finding> {
-        let arguments = self.arguments(std::slice::from_ref(word));
+    fn write(&mut self, word: &Word) -> Result<Option<Finding>, Unreadable> {
+        let arguments = self.arguments(std::slice::from_ref(word))?;
         let [target] = arguments.as_slice() else {
-            return Some(Finding::asks(
+            return Ok(Some(Finding::asks(
                 "command.ask.redirect",
                 "It writes to a file that braces put together.",
-            ));
+            )));
         };
+        Ok(self.written_to(target))
+    }
+
+    /// What writing to `target` weighs; nothing for `/dev/null` and its like.
+    fn written_to(&self, target: &Argument) -> Option<Finding> {
         if families::writes_device(target, &self.directories) {
             return Some(Finding::refused("command.refused.device", "It writes to a device under `/dev`."));
         }

@@ -9,6 +9,7 @@ use crate::command::argument::{self, Argument};
 use crate::command::ask;
 use crate::command::finding::Finding;
 use crate::command::options::head;
+use crate::command::parse;
 use crate::command::reading::Unreadable;
 use crate::command::script::{Action, Nature, Piped, Place};
 
@@ -72,7 +73,7 @@ impl Judge<'_> {
         let text = self.script.slice(body).to_owned();
         if here.expands {
             gathered.add(run_time_code(shell));
-            self.try_hand_on(&text, body);
+            self.try_hand_on(&text, body)?;
             return Ok(());
         }
         self.text_for_shell(&text, body, shell, gathered)
@@ -93,7 +94,7 @@ impl Judge<'_> {
         if carrier.is_dynamic() {
             // The known part is read for what it holds; alone it need not be whole.
             gathered.add(run_time_code(shell));
-            self.try_hand_on(text, carrier.place);
+            self.try_hand_on(text, carrier.place)?;
             return Ok(());
         }
         self.text_for_shell(text, carrier.place, shell, gathered)
@@ -110,7 +111,7 @@ impl Judge<'_> {
         if ask::reads_as_bash(shell) {
             return self.hand_on(text, place);
         }
-        if !self.try_hand_on(text, place) {
+        if !self.try_hand_on(text, place)? {
             let reason = format!("The text for `{shell}` cannot be read as bash.");
             gathered.add(Finding::asks("command.ask.handed", reason));
         }
@@ -118,13 +119,14 @@ impl Judge<'_> {
     }
 
     /// Hands a text on if it can be read as bash: whether it can.
-    pub(super) fn try_hand_on(&mut self, text: &str, place: Place) -> bool {
+    pub(super) fn try_hand_on(&mut self, text: &str, place: Place) -> Result<bool, Unreadable> {
         let before = self.script.commands.len();
-        let read = self.hand_on(text, place).is_ok();
+        let id = self.handed_source(text, place)?;
+        let read = parse::program(&mut self.script, id, Piped::No).is_ok();
         if !read {
             self.script.commands.truncate(before);
         }
-        read
+        Ok(read)
     }
 
     /// An interpreter: what feeds it decides.

@@ -249,7 +249,13 @@ impl Parser<'_> {
 
     pub(super) fn coproc(&mut self) -> Read<()> {
         self.skip_blank();
-        if self.at_compound() { self.compound_with_redirects() } else { self.simple(true) }
+        if self.at_compound() {
+            self.compound_with_redirects()
+        } else if self.keyword().is_some() {
+            self.unexpected()
+        } else {
+            self.simple(true)
+        }
     }
 
     /// Adds a command that began at `start` and ends here.

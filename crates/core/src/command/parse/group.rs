@@ -28,6 +28,7 @@ impl Parser<'_> {
             }
             if byte == open {
                 nesting += 1;
+                self.check_depth(nesting)?;
             } else if byte == close {
                 nesting -= 1;
             }
@@ -84,7 +85,10 @@ impl Parser<'_> {
                     break;
                 }
                 b')' => nesting -= 1,
-                b'(' => nesting += 1,
+                b'(' => {
+                    nesting += 1;
+                    self.check_depth(nesting)?;
+                }
                 b';' if nesting == 0 => seen.semicolons += 1,
                 b'0'..=b'9' => {
                     while self.peek().is_some_and(|byte| byte == b'_' || byte.is_ascii_alphanumeric()) {

@@ -9,6 +9,9 @@ use super::simple::Form;
 use super::{Parser, Read};
 use crate::command::script::{HereDocument, Part, Place};
 
+/// How often, on the whole, the bytes of here-documents may be copied to take their tabs away.
+const MAX_COPIED: usize = 8;
+
 impl Parser<'_> {
     /// The delimiter after `<<`: announces a body and returns its index.
     pub(super) fn here_document(&mut self, strip_tabs: bool) -> Read<usize> {
@@ -118,7 +121,12 @@ impl Parser<'_> {
             // A here-document inside this one: its lines are told apart after the tabs are gone.
             let stripped: String =
                 body.split_inclusive('\n').map(|line| line.trim_start_matches('\t')).collect();
-            self.spend(body.len());
+            let length = body.len();
+            self.spend(length);
+            self.script.copied += length;
+            if self.script.copied > MAX_COPIED * self.text.len() {
+                return self.refuse("here-documents with `<<-` stand too deep in each other");
+            }
             let carrier = self.script.span(Place { text: self.id, start, end });
             let handed = self.script.handed(self.id);
             let id = self.script.add_source(Rc::from(stripped), Some(carrier), handed, self.depth);

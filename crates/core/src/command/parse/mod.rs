@@ -77,10 +77,16 @@ impl<'s> Parser<'s> {
     /// One level deeper; refused beyond the bound, and when the reading has taken too many steps.
     fn enter(&mut self) -> Read<()> {
         self.depth += 1;
-        if self.depth > MAX_DEPTH + 1 {
+        self.check_depth(0)?;
+        self.check_steps()
+    }
+
+    /// Whether `more` levels are still within the bound.
+    fn check_depth(&self, more: usize) -> Read<()> {
+        if self.depth + more > MAX_DEPTH + 1 {
             return self.refuse(format!("constructs nest over {MAX_DEPTH} deep"));
         }
-        self.check_steps()
+        Ok(())
     }
 
     /// Reads what stands inside a group or substitution: it is fed as a whole, not each command directly.
@@ -207,7 +213,8 @@ impl<'s> Parser<'s> {
                 self.pos = after;
                 self.coproc()
             }
-            Some((word, _)) if word != "in" && word != "]]" && word != "time" => self.unexpected(),
+            // Behind a `|`, `time` is a program like any other.
+            Some((word, _)) if word != "time" => self.unexpected(),
             _ => self.simple(false),
         }
     }

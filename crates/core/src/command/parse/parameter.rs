@@ -6,25 +6,40 @@
 
 use super::dollar::nature_of;
 use super::{Parser, Read};
-use crate::command::script::Nature;
+use crate::command::script::{Assignment, Kind, Nature};
 
 impl Parser<'_> {
     /// From the opening brace.
     pub(super) fn parameter(&mut self, quoted: bool) -> Read<Nature> {
         self.enter()?;
+        let start = self.pos;
         self.pos += 1;
-        let nature = self.parameter_head(quoted)?;
+        let (name, nature) = self.parameter_head(quoted)?;
         self.depth -= 1;
+        match nature {
+            Nature::Evaluated => self.emit(Kind::Evaluated, start, Vec::new(), Vec::new(), Vec::new()),
+            Nature::Assigns => {
+                let assignment = Assignment { place: self.place(start), name, values: Vec::new() };
+                self.emit(Kind::Loop, start, vec![assignment], Vec::new(), Vec::new());
+            }
+            Nature::Variable
+            | Nature::Separator
+            | Nature::Home
+            | Nature::Number
+            | Nature::Substitution
+            | Nature::Process => {}
+        }
         Ok(nature)
     }
 
-    fn parameter_head(&mut self, quoted: bool) -> Read<Nature> {
+    /// The name of the parameter and what the expansion does.
+    fn parameter_head(&mut self, quoted: bool) -> Read<(String, Nature)> {
         let mut nature = Nature::Variable;
         match (self.peek(), self.second()) {
             (Some(b'#' | b'!' | b'?' | b'$'), Some(b'}')) => {
                 self.pos += 1;
                 self.take(b'}');
-                return Ok(Nature::Number);
+                return Ok((String::new(), Nature::Number));
             }
             (Some(b'#'), Some(next)) if is_parameter(next) => {
                 self.pos += 1;
@@ -39,15 +54,26 @@ impl Parser<'_> {
         let name = self.parameter_name()?;
         let mut subscripted = false;
         if self.peek() == Some(b'[') {
+            if nature == Nature::Evaluated && self.lists_keys() {
+                nature = Nature::Variable;
+            }
             self.pos += 1;
             self.group(b'[', b']', true)?;
             subscripted = true;
         }
         if self.take(b'}') {
             let plain = nature == Nature::Variable && !subscripted;
-            return Ok(if plain { nature_of(&name) } else { nature });
+            let nature = if plain { nature_of(&name) } else { nature };
+            return Ok((name, nature));
         }
-        self.operation(quoted, nature)
+        let nature = self.operation(quoted, nature)?;
+        Ok((name, nature))
+    }
+
+    /// Whether `[@]` or `[*]` stands next: then `!` lists the keys of an array.
+    fn lists_keys(&self) -> bool {
+        let rest = self.text.as_bytes().get(self.pos..self.end).unwrap_or(&[]);
+        matches!(rest, [b'[', b'@' | b'*', b']', ..])
     }
 
     fn parameter_name(&mut self) -> Read<String> {
@@ -72,11 +98,11 @@ impl Parser<'_> {
         let first = self.peek();
         let second = self.second();
         let nature = match (first, second) {
-            // `${!prefix@}` lists names; `${x@P}` reads the value as shell text; the other letters do not.
             (Some(b'@'), Some(b'P')) => Nature::Evaluated,
             (Some(b':'), Some(b'=')) | (Some(b'='), _) => Nature::Assigns,
-            (Some(b'@' | b'*'), Some(b'}'))
-            | (Some(b'@'), Some(b'U' | b'u' | b'L' | b'Q' | b'E' | b'K' | b'A' | b'a' | b'k'))
+            // `${!prefix@}` lists names; `${x@P}` reads the value as shell text; other letters do not.
+            (Some(b'@' | b'*'), Some(b'}')) => Nature::Variable,
+            (Some(b'@'), Some(b'U' | b'u' | b'L' | b'Q' | b'E' | b'K' | b'A' | b'a' | b'k'))
             | (Some(b':' | b'-' | b'+' | b'?' | b'#' | b'%' | b'/' | b'^' | b',' | b'~'), Some(_)) => nature,
             _ => return self.refuse("`${` holds an operator that bash does not know"),
         };

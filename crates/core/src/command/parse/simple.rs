@@ -34,6 +34,9 @@ impl Parser<'_> {
                 if first && coprocess && self.at_compound_after_blank() {
                     return self.compound_with_redirects();
                 }
+                if first && coprocess && self.keyword().is_some() {
+                    return self.unexpected();
+                }
                 if first && self.take_operator(Operator::Open) {
                     self.close()?;
                     return self.function_body(start, word);
@@ -154,6 +157,9 @@ impl Parser<'_> {
             return Ok(None);
         };
         self.skip_blank();
+        if !matches!(operator, "<&" | ">&") && self.at_redirect_prefix() {
+            return self.unexpected();
+        }
         let action = match operator {
             "<<" | "<<-" => Action::Here(self.here_document(operator == "<<-")?),
             "<&" | ">&" if self.take(b'-') => Action::Descriptor,
@@ -169,6 +175,13 @@ impl Parser<'_> {
             }
         };
         Ok(Some(Redirect { place: self.place(start), variable, action }))
+    }
+
+    /// Whether a number or `{name}` stands here that belongs to a redirection, and so is no file.
+    fn at_redirect_prefix(&mut self) -> bool {
+        let start = self.pos;
+        let named = self.redirect_prefix().is_some();
+        std::mem::replace(&mut self.pos, start) != start || named
     }
 
     /// Steps over the number or `{name}` before a redirection and returns the name.

@@ -71,7 +71,7 @@ fn objects(number: usize, tree: i32) -> Done<()> {
         let list = format!("{path}/{list}");
         match std::fs::symlink_metadata(&list) {
             Ok(kind) if kind.is_file() => {
-                bind_read_only("/run/none", &list).at(STEP, "covering alternates")?
+                bind_read_only("/run/none", &list).at(STEP, "covering alternates")?;
             }
             Ok(_) => return refused(STEP, "the repository's list of alternates is not a file"),
             Err(_) => {}

@@ -24,7 +24,7 @@ pub(super) fn make() -> Done<()> {
     std::fs::File::create_new("run/none").at(Step::Root, "making an empty file")?;
     std::fs::File::create_new("var/closed").at(Step::Root, "making a closed file")?;
     for path in ["var/closed", "var/empty"] {
-        let closed = std::fs::Permissions::from_mode(0);
+        let closed = std::fs::Permissions::from_mode(0o000);
         std::fs::set_permissions(path, closed).at(Step::Root, "closing a file")?;
     }
     Ok(())

@@ -108,7 +108,7 @@ fn lines(regex: &Regex, content: &[u8], path: &str, hits: &mut Vec<Hit>) {
         let end =
             content[start..].iter().position(|byte| *byte == b'\n').map_or(content.len(), |n| start + n);
         let line = &content[start..end];
-        number += content[counted..start].iter().filter(|byte| **byte == b'\n').count() as u64;
+        number += content[counted..start].split(|byte| *byte == b'\n').skip(1).count() as u64;
         counted = start;
         // What was found may reach over the line's end: only what matches inside the line counts.
         if start < content.len() && regex.is_match(line) {
