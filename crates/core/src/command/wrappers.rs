@@ -340,16 +340,20 @@ pub(super) fn find(name: &str) -> Option<&'static Wrapper> {
     ALL.iter().find(|wrapper| wrapper.names.contains(&name))
 }
 
-/// Whether a program of this name may run what stands anywhere on its command line.
-pub(super) fn is_lenient(name: &str) -> bool {
-    RUNNERS.contains(&name) || MANAGERS.contains(&name)
+/// Whether a program of this name runs the command behind its options.
+pub(super) fn is_runner(name: &str) -> bool {
+    RUNNERS.contains(&name)
 }
 
-/// What a lenient program most likely runs: what stands behind its options, or behind `run` or `exec`.
+/// Whether a program of this name runs the command behind a word of its own.
+pub(super) fn is_manager(name: &str) -> bool {
+    MANAGERS.contains(&name)
+}
+
+/// What such a program most likely runs: what stands behind its options, or behind `run` or `exec`.
 pub(super) fn likely<'a>(name: &str, arguments: &'a [Argument]) -> &'a [Argument] {
     let word = |argument: &Argument| matches!(argument.literal(), Some("run" | "exec"));
-    let from =
-        if RUNNERS.contains(&name) { Some(0) } else { arguments.iter().position(word).map(|at| at + 1) };
+    let from = if is_runner(name) { Some(0) } else { arguments.iter().position(word).map(|at| at + 1) };
     let rest = from.and_then(|from| arguments.get(from..)).unwrap_or(&[]);
     let options = rest.iter().take_while(|argument| options::head(argument).starts_with('-')).count();
     rest.get(options..).unwrap_or(&[])
@@ -425,8 +429,7 @@ fn is_code_option(argument: &Argument) -> bool {
     matches!(argument.literal(), Some("-c" | "--command"))
 }
 
-/// `name=value`, or the `-` by which `env` empties the environment.
+/// `name=value`, where `env` takes any word with `=` for one; or the `-` by which it empties the environment.
 fn is_assignment(argument: &Argument) -> bool {
-    argument.literal() == Some("-")
-        || options::head(argument).split_once('=').is_some_and(|(name, _)| !name.is_empty())
+    argument.literal() == Some("-") || argument.emptied().contains('=')
 }
