@@ -53,7 +53,7 @@ const fn plain(names: &'static [&'static str], options: Options, operands: usize
     }
 }
 
-const fn opts(flags: &'static str, valued: &'static str, long: &'static [&'static str]) -> Options {
+const fn opts(flags: &'static str, valued: &'static str, long: &'static str) -> Options {
     Options { flags, valued, optional: "", long, numbers: false }
 }
 
@@ -66,76 +66,36 @@ const WRAPPERS: [Wrapper; 20] = [
             opts(
                 "i0v",
                 "uCSa",
-                &[
-                    "ignore-environment",
-                    "null",
-                    "debug",
-                    "unset=",
-                    "chdir=",
-                    "split-string=",
-                    "argv0=",
-                    "block-signal?",
-                    "default-signal?",
-                    "ignore-signal?",
-                    "list-signal-handling",
-                    "help",
-                    "version",
-                ],
+                "ignore-environment null debug unset= chdir= split-string= argv0= block-signal? \
+     default-signal? ignore-signal? list-signal-handling help version",
             ),
             0,
         )
     },
-    Wrapper { prints: &[Name::Short('v'), Name::Short('V')], ..plain(&["command"], opts("pvV", "", &[]), 0) },
+    Wrapper { prints: &[Name::Short('v'), Name::Short('V')], ..plain(&["command"], opts("pvV", "", ""), 0) },
     plain(&["builtin"], Options::NONE, 0),
-    plain(&["nohup"], opts("", "", &["help", "version"]), 0),
-    plain(&["nice"], Options { numbers: true, ..opts("", "n", &["adjustment=", "help", "version"]) }, 0),
+    plain(&["nohup"], opts("", "", "help version"), 0),
+    plain(&["nice"], Options { numbers: true, ..opts("", "n", "adjustment= help version") }, 0),
     Wrapper {
         prints: &[Name::Short('p'), Name::Long("pid"), Name::Short('P'), Name::Short('u')],
-        ..plain(
-            &["ionice"],
-            opts("t", "cnpPu", &["class=", "classdata=", "ignore", "pid=", "help", "version"]),
-            0,
-        )
+        ..plain(&["ionice"], opts("t", "cnpPu", "class= classdata= ignore pid= help version"), 0)
     },
     Wrapper {
         prints: &[Name::Short('p'), Name::Long("pid"), Name::Short('m'), Name::Long("max")],
         ..plain(
             &["chrt"],
-            opts(
-                "abdfiormRGv",
-                "TPDp",
-                &[
-                    "all-tasks",
-                    "batch",
-                    "deadline",
-                    "fifo",
-                    "idle",
-                    "other",
-                    "rr",
-                    "reset-on-fork",
-                    "pid=",
-                    "max",
-                ],
-            ),
+            opts("abdfiormRGv", "TPDp", "all-tasks batch deadline fifo idle other rr reset-on-fork pid= max"),
             1,
         )
     },
     plain(
         &["timeout"],
-        opts(
-            "pfv",
-            "ks",
-            &["foreground", "preserve-status", "verbose", "kill-after=", "signal=", "help", "version"],
-        ),
+        opts("pfv", "ks", "foreground preserve-status verbose kill-after= signal= help version"),
         1,
     ),
-    plain(
-        &["time"],
-        opts("apqv", "fo", &["append", "format=", "output=", "portability", "quiet", "verbose"]),
-        0,
-    ),
-    plain(&["setsid"], opts("cfw", "", &["ctty", "fork", "wait"]), 0),
-    plain(&["stdbuf"], opts("", "ioe", &["input=", "output=", "error="]), 0),
+    plain(&["time"], opts("apqv", "fo", "append format= output= portability quiet verbose"), 0),
+    plain(&["setsid"], opts("cfw", "", "ctty fork wait"), 0),
+    plain(&["stdbuf"], opts("", "ioe", "input= output= error="), 0),
     Wrapper {
         hands_on: true,
         ..plain(
@@ -144,24 +104,8 @@ const WRAPPERS: [Wrapper; 20] = [
                 flags: "0rtxpo",
                 valued: "aEdILnPs",
                 optional: "eil",
-                long: &[
-                    "null",
-                    "arg-file=",
-                    "delimiter=",
-                    "eof?",
-                    "replace?",
-                    "max-lines?",
-                    "max-args=",
-                    "max-procs=",
-                    "max-chars=",
-                    "no-run-if-empty",
-                    "verbose",
-                    "exit",
-                    "interactive",
-                    "open-tty",
-                    "show-limits",
-                    "process-slot-var=",
-                ],
+                long: "null arg-file= delimiter= eof? replace? max-lines? max-args= max-procs= max-chars= \
+     no-run-if-empty verbose exit interactive open-tty show-limits process-slot-var=",
                 numbers: false,
             },
             0,
@@ -176,22 +120,8 @@ const WRAPPERS: [Wrapper; 20] = [
                 flags: "bcCefgprtwx",
                 valued: "nqs",
                 optional: "d",
-                long: &[
-                    "beep",
-                    "color",
-                    "no-color",
-                    "differences?",
-                    "errexit",
-                    "follow",
-                    "chgexit",
-                    "interval=",
-                    "precise",
-                    "equexit=",
-                    "no-rerun",
-                    "no-title",
-                    "no-wrap",
-                    "exec",
-                ],
+                long: "beep color no-color differences? errexit follow chgexit interval= precise equexit= \
+     no-rerun no-title no-wrap exec",
                 numbers: false,
             },
             0,
@@ -204,20 +134,8 @@ const WRAPPERS: [Wrapper; 20] = [
             opts(
                 "sxeunFov",
                 "wEc",
-                &[
-                    "shared",
-                    "exclusive",
-                    "nonblock",
-                    "nb",
-                    "unlock",
-                    "timeout=",
-                    "wait=",
-                    "conflict-exit-code=",
-                    "close",
-                    "command=",
-                    "no-fork",
-                    "verbose",
-                ],
+                "shared exclusive nonblock nb unlock timeout= wait= conflict-exit-code= close command= \
+     no-fork verbose",
             ),
             1,
         )
@@ -231,22 +149,19 @@ const WRAPPERS: [Wrapper; 20] = [
                 flags: "aefq",
                 valued: "cBIOTmEo",
                 optional: "t",
-                long: &[
-                    "append", "command=", "return", "flush", "force", "quiet", "log-out=", "log-in=",
-                    "log-io=",
-                ],
+                long: "append command= return flush force quiet log-out= log-in= log-io=",
                 numbers: false,
             },
             usize::MAX,
         )
     },
     plain(&["busybox", "toybox"], Options::NONE, 0),
-    plain(&["unbuffer"], opts("p", "", &[]), 0),
+    plain(&["unbuffer"], opts("p", "", ""), 0),
     Wrapper {
         prints: &[Name::Short('p'), Name::Long("pid")],
-        ..plain(&["taskset"], opts("acp", "", &["all-tasks", "cpu-list", "pid"]), 1)
+        ..plain(&["taskset"], opts("acp", "", "all-tasks cpu-list pid"), 1)
     },
-    plain(&["chroot"], opts("", "", &["userspec=", "groups=", "skip-chdir"]), 1),
+    plain(&["chroot"], opts("", "", "userspec= groups= skip-chdir"), 1),
     Wrapper {
         joined: true,
         hands_on: true,
@@ -255,18 +170,7 @@ const WRAPPERS: [Wrapper; 20] = [
             opts(
                 "0kXmtuqv",
                 "jNnIadSC",
-                &[
-                    "jobs=",
-                    "keep-order",
-                    "halt=",
-                    "bar",
-                    "dry-run",
-                    "will-cite",
-                    "colsep=",
-                    "tag",
-                    "progress",
-                    "eta",
-                ],
+                "jobs= keep-order halt= bar dry-run will-cite colsep= tag progress eta",
             ),
             0,
         )

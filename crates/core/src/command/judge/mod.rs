@@ -247,6 +247,7 @@ impl Judge<'_> {
             return Err(Unreadable { reason, at: span.start });
         }
         let depth = self.script.depth(place.text);
+        self.script.bodies = 0;
         Ok(self.script.add_source(Rc::from(text), Some(span), handed, depth))
     }
 
