@@ -3,6 +3,8 @@
 //! Each known one has its option grammar, so that the command inside is found exactly. An option that the
 //! grammar does not know asks, and the refused families are then looked for at every place.
 
+use std::borrow::Cow;
+
 use super::argument::Argument;
 use super::options::{self, Name, Options, Style, Value};
 
@@ -93,7 +95,7 @@ const WRAPPERS: [Wrapper; 20] = [
         opts("pfv", "ks", "foreground preserve-status verbose kill-after= signal= help version"),
         1,
     ),
-    plain(&["time"], opts("apqv", "fo", "append format= output= portability quiet verbose"), 0),
+    plain(&["time"], opts("pqv", "f", "format= portability quiet verbose"), 0),
     plain(&["setsid"], opts("cfw", "", "ctty fork wait"), 0),
     plain(&["stdbuf"], opts("", "ioe", "input= output= error="), 0),
     Wrapper {
@@ -313,6 +315,19 @@ impl Wrapper {
             }
             _ if self.joined => Inside::Joined(command),
             _ => Inside::Command(command),
+        }
+    }
+
+    /// The directory that `env` runs the command in.
+    pub(super) fn directory<'a>(&self, arguments: &'a [Argument]) -> Option<Cow<'a, Argument>> {
+        let given = options::read(arguments, &self.options, Style::UpToOperand);
+        let chdir = |name: Name| self.assigns && matches!(name, Name::Short('C') | Name::Long("chdir"));
+        let (_, value) = given.options.iter().find(|(name, _)| chdir(*name))?;
+        match (*value)? {
+            Value::Separate(at) => arguments.get(at).map(Cow::Borrowed),
+            Value::Attached(text, at) => {
+                arguments.get(at).map(|argument| Cow::Owned(Argument::text(text, argument.place)))
+            }
         }
     }
 

@@ -59,7 +59,7 @@ const HISTORY: &str = "oneline graph no-graph decorate? no-decorate decorate-ref
      simplify-by-decoration no-ext-diff no-textconv submodule? ignore-submodules? no-prefix \
      src-prefix= dst-prefix= default-prefix ws-error-highlight= walk-reflogs parents children \
      boundary count objects left-only exclude= glob= not combined-all-paths cc no-index base \
-     ours theirs full-diff log-size no-walk? reflog z help";
+     ours theirs full-diff log-size no-walk? reflog z";
 const STATUS: &str = "short branch show-stash porcelain? long verbose untracked-files? ignore-submodules? \
      ignored? column? no-column ahead-behind no-ahead-behind renames no-renames find-renames? \
      null";
@@ -142,7 +142,7 @@ static SUBCOMMANDS: &[Subcommand] = &[
     sub(&["worktree"], "", "", "porcelain", Operands::Words(&["list"])),
     sub(&["submodule"], "", "", "cached recursive", Operands::Words(&["status", "summary"])),
     sub(&["reflog"], "n", "", HISTORY, Operands::Words(&["show", "exists", "HEAD"])),
-    sub(&["bisect"], "", "", "", Operands::Words(&["log", "view"])),
+    sub(&["bisect"], "", "", "", Operands::Words(&["log"])),
     sub(&["notes"], "", "", "", Operands::Words(&["list", "show"])),
     sub(&["ls-files", "ls-tree"], "cdmosituvkrlfz", "xX", FILES, Operands::Any),
     sub(&["rev-parse"], "q", "", PARSE, Operands::Any),
@@ -162,7 +162,6 @@ static SUBCOMMANDS: &[Subcommand] = &[
             "cherry",
             "show-branch",
             "var",
-            "diagnose",
             "verify-pack",
         ],
         "aqdnsvepwfltcbkzH",

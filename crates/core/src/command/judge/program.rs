@@ -107,7 +107,7 @@ impl<'r> Judge<'r> {
         Ok(())
     }
 
-    fn change_directory(&mut self, name: &str, rest: &[Argument]) {
+    pub(super) fn change_directory(&mut self, name: &str, rest: &[Argument]) {
         let operand =
             rest.iter().find(|argument| !head(argument).starts_with('-') || argument.literal() == Some("-"));
         let Some(current) = self.directories.first() else { return };
