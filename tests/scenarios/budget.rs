@@ -41,7 +41,8 @@ fn a_spent_session_goes_on_with_an_extension_from_where_it_was() {
     assert_eq!(run.code, 3);
     let again = world.headless(&["resume", &run.session(), "--headless", "--output", "stream-json"]);
     assert_eq!(again.code, 3, "without --extend nothing is granted");
-    let again = world.headless(&["resume", &run.session(), "--headless", "--extend", "--output", "stream-json"]);
+    let again =
+        world.headless(&["resume", &run.session(), "--headless", "--extend", "--output", "stream-json"]);
     assert_eq!(again.of("extension.decided")[0]["granted"], true);
     assert_eq!(again.of("call.done").len(), 1, "{:#?}", again.events);
     world.output(&["apply", &run.session()]);

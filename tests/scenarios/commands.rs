@@ -52,7 +52,7 @@ fn nothing_of_the_person_reaches_a_command_and_nothing_of_git_comes_back() {
     let head = world.git(&["rev-parse", "HEAD"]);
     let home = world.path("home");
     let command = format!(
-        "env | sort; id -u; ls -a ~; ls {0} 2>&1; cat {0}/.ssh/id_rsa 2>&1; (echo > /dev/tcp/127.0.0.1/80) 2>&1; \
+        "env | sort; id -u; ls -a ~; ls {0} 2>&1; cat {0}/.ssh/id_rsa 2>&1; cat < /dev/tcp/127.0.0.1/80; \
          git config user.name evil; git config core.hooksPath /tmp; git commit -qam x --allow-empty; git log --oneline",
         home.display()
     );

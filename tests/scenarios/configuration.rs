@@ -50,5 +50,9 @@ fn a_policy_that_is_not_understood_whole_gives_no_tool_at_all() {
     let model = world.script(&[say("done")]);
     let policy = world.path("policy.toml");
     std::fs::write(&policy, "name = \"p\"\n[[rule]]\ntool = \"bash\"\nverdct = \"allow\"\n").unwrap();
-    refused(&world, &["run", "--headless", "--model", &model, "--policy", policy.to_str().unwrap(), "t"], "verdct");
+    refused(
+        &world,
+        &["run", "--headless", "--model", &model, "--policy", policy.to_str().unwrap(), "t"],
+        "verdct",
+    );
 }

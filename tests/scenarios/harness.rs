@@ -127,7 +127,17 @@ impl World {
     /// A headless run on a script under a preset.
     pub(crate) fn run(&self, preset: &str, turns: &[Value]) -> Run {
         let model = self.script(turns);
-        self.headless(&["run", "--headless", "--output", "stream-json", "--model", &model, "--preset", preset, "do it"])
+        self.headless(&[
+            "run",
+            "--headless",
+            "--output",
+            "stream-json",
+            "--model",
+            &model,
+            "--preset",
+            preset,
+            "do it",
+        ])
     }
 
     /// Any headless command that prints a stream of events.
@@ -150,15 +160,11 @@ impl World {
     pub(crate) fn verified(&self) -> Value {
         let output = self.output(&["journal", "verify", "--json"]);
         let report: Value = serde_json::from_slice(&output.stdout).unwrap();
-        assert_eq!(output.status.code(), report["exit_code"].as_i64().map(|code| i32::try_from(code).unwrap()));
+        assert_eq!(
+            output.status.code(),
+            report["exit_code"].as_i64().map(|code| i32::try_from(code).unwrap())
+        );
         report
-    }
-
-    /// The only session, or the newest.
-    pub(crate) fn session(&self) -> String {
-        let output = self.output(&["sessions", "--json"]);
-        let rows: Value = serde_json::from_slice(&output.stdout).unwrap();
-        rows[0]["session"].as_str().unwrap().to_owned()
     }
 
     pub(crate) fn sessions(&self) -> Vec<Value> {

@@ -44,7 +44,8 @@ fn a_cut_export_is_truncated_and_a_missing_file_is_bad_input() {
 fn no_content_and_no_secret_is_in_an_export_or_in_the_database() {
     let key = "sk-proj-abcdefghijklmnopqrstuvwxyz0123456789";
     let world = World::new().with("ENCLOS_MODEL_KEY", key);
-    let run = world.run("balanced", &[turn(&[bash("echo the-output-text; : the task")]), say("the-final-text")]);
+    let run =
+        world.run("balanced", &[turn(&[bash("echo the-output-text; : the task")]), say("the-final-text")]);
     assert_eq!(run.code, 0, "{}", run.stderr);
     let export = String::from_utf8(world.output(&["journal", "export"]).stdout).unwrap();
     for content in ["the-final-text", "do it", key] {

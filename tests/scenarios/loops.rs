@@ -87,7 +87,8 @@ fn on_ask_deny_cancels_as_automation_and_on_ask_stop_closes() {
 fn a_session_is_stopped_from_another_process_and_its_commands_end() {
     let world = World::new();
     let model = world.script(&[turn(&[bash("touch begun; sleep 3117")]), say("done")]);
-    let args = ["run", "--headless", "--output", "stream-json", "--model", &model, "--preset", "balanced", "t"];
+    let args =
+        ["run", "--headless", "--output", "stream-json", "--model", &model, "--preset", "balanced", "t"];
     let mut watched = world.start(&args);
     let session = watched.until_type("call.calling")["session"].as_str().unwrap().to_owned();
     eventually("the command runs", || alive("sleep\u{0}3117"));
@@ -116,7 +117,8 @@ fn a_model_that_cannot_be_reached_is_exit_six_and_the_session_can_be_resumed() {
 fn the_word_of_a_terminal_interrupt_is_exit_130_and_the_session_stays() {
     let world = World::new();
     let model = world.script(&[turn(&[bash("sleep 3118")]), say("done")]);
-    let args = ["run", "--headless", "--output", "stream-json", "--model", &model, "--preset", "balanced", "t"];
+    let args =
+        ["run", "--headless", "--output", "stream-json", "--model", &model, "--preset", "balanced", "t"];
     let mut watched = world.start(&args);
     watched.until_type("call.calling");
     watched.signal("TERM");

@@ -24,7 +24,8 @@ fn a_repository_without_a_commit_has_an_empty_history() {
     let world = World::bare_folder();
     world.write("a.txt", "a\n");
     world.git(&["init", "-q"]);
-    let run = world.run("balanced", &[turn(&[bash("git status --short; git log 2>&1 | head -1")]), say("done")]);
+    let run =
+        world.run("balanced", &[turn(&[bash("git status --short; git log 2>&1 | head -1")]), say("done")]);
     assert_eq!(run.code, 0, "{}", run.stderr);
     assert!(shown(&run).contains("a.txt"), "{}", shown(&run));
 }
@@ -37,7 +38,16 @@ fn a_linked_worktree_is_resolved() {
     let model = world.script(&[turn(&[bash("git log --oneline; git status --short --branch")]), say("done")]);
     let linked = text(&linked);
     let args = [
-        "run", "--headless", "--output", "stream-json", "--model", &model, "--preset", "balanced", "--repo", &linked,
+        "run",
+        "--headless",
+        "--output",
+        "stream-json",
+        "--model",
+        &model,
+        "--preset",
+        "balanced",
+        "--repo",
+        &linked,
         "t",
     ];
     let run = world.headless(&args);

@@ -42,7 +42,7 @@ fn write(root: &Path) -> Result<(), String> {
 }
 
 /// The pages that exist and are not what the product prints. Builds the product when there is a page to check.
-pub(crate) fn stale(root: &Path) -> Result<Vec<Finding>, String> {
+fn stale(root: &Path) -> Result<Vec<Finding>, String> {
     let mut found = Vec::new();
     for page in PAGES {
         let path = path(page);

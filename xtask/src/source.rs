@@ -3,6 +3,8 @@
 //! A check that searched the raw text would take a word in a message or a comment for code. This is no parser: it
 //! trusts that the file compiles, which the next step of the tests shows.
 
+mod mask;
+
 /// One Rust file, cut into what is code and what is comment. Every view has the same lines as the text.
 pub(crate) struct Source {
     /// Path from the root of the repository, with `/`.
@@ -30,7 +32,7 @@ pub(crate) struct Attribute<'a> {
 impl Source {
     /// Cuts a file.
     pub(crate) fn new(path: &str, text: &str) -> Self {
-        let (code, comments) = mask(text);
+        let (code, comments) = mask::mask(text);
         let tests = test_items(&code);
         let name = path.rsplit('/').next().unwrap_or(path);
         let in_tests = path.split('/').any(|part| matches!(part, "tests" | "benches" | "examples"));
@@ -64,6 +66,28 @@ impl Source {
         }
         found
     }
+}
+
+/// Marks the files that are modules for tests only: those that another file names after `#[cfg(test)]`.
+pub(crate) fn mark_test_modules(sources: &mut [Source]) {
+    let modules: Vec<String> = sources.iter().flat_map(test_modules).collect();
+    for source in sources {
+        source.all_tests |= modules.contains(&source.path);
+    }
+}
+
+/// Where the modules of a file that are for tests only may be.
+fn test_modules(source: &Source) -> Vec<String> {
+    let (folder, file) = source.path.rsplit_once('/').unwrap_or(("", &source.path));
+    let folder = match file {
+        "mod.rs" | "lib.rs" | "main.rs" => folder.to_owned(),
+        other => format!("{folder}/{}", other.trim_end_matches(".rs")),
+    };
+    let named = source.code.split("#[cfg(test)]").skip(1).filter_map(|rest| {
+        let (item, _) = rest.trim_start().split_once(';')?;
+        item.strip_prefix("mod ")
+    });
+    named.flat_map(|name| [format!("{folder}/{name}.rs"), format!("{folder}/{name}/mod.rs")]).collect()
 }
 
 /// True when `word` stands in `line` with no letter, digit or `_` touching its ends.
@@ -115,106 +139,6 @@ fn test_items(code: &str) -> Vec<(usize, usize)> {
     found
 }
 
-/// What a stretch of the text is.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Part {
-    Code,
-    Comment,
-    Literal,
-}
-
-/// The code and the comments of a text, each as long as the text in characters and lines.
-fn mask(text: &str) -> (String, String) {
-    let (mut code, mut comments) = (String::new(), String::new());
-    let mut rest = text;
-    while !rest.is_empty() {
-        let before = text[..text.len() - rest.len()].chars().next_back();
-        let (part, length) = next_part(rest, before);
-        for c in rest[..length].chars() {
-            let blank = if c == '\n' { '\n' } else { ' ' };
-            code.push(if part == Part::Code { c } else { blank });
-            comments.push(if part == Part::Comment { c } else { blank });
-        }
-        rest = &rest[length..];
-    }
-    (code, comments)
-}
-
-/// The kind and the length in bytes of what `rest` starts with; `before` is the character before it.
-fn next_part(rest: &str, before: Option<char>) -> (Part, usize) {
-    if rest.starts_with("//") {
-        return (Part::Comment, rest.find('\n').unwrap_or(rest.len()));
-    }
-    if rest.starts_with("/*") {
-        return (Part::Comment, block_comment(rest));
-    }
-    if rest.starts_with('"') {
-        return (Part::Literal, quoted(rest, '"'));
-    }
-    if !before.is_some_and(|c| c.is_alphanumeric() || c == '_') {
-        for prefix in ["b", "c", "r", "br", "cr"] {
-            let tail = rest.strip_prefix(prefix).unwrap_or("");
-            let hashes = tail.len() - tail.trim_start_matches('#').len();
-            if tail[hashes..].starts_with('"') && (hashes == 0 || prefix.ends_with('r')) {
-                let body = if prefix.ends_with('r') { raw(tail, hashes) } else { quoted(tail, '"') };
-                return (Part::Literal, prefix.len() + body);
-            }
-        }
-    }
-    if rest.starts_with('\'') && is_char(&rest[1..]) {
-        return (Part::Literal, quoted(rest, '\''));
-    }
-    (Part::Code, rest.chars().next().map_or(1, char::len_utf8))
-}
-
-/// True when what follows a `'` is a character and not the name of a lifetime.
-fn is_char(after: &str) -> bool {
-    let mut chars = after.chars();
-    chars.next() == Some('\\') || chars.next() == Some('\'')
-}
-
-fn block_comment(rest: &str) -> usize {
-    let (mut at, mut depth) = (0, 0_usize);
-    while at < rest.len() {
-        let tail = &rest.as_bytes()[at..];
-        if tail.starts_with(b"/*") {
-            depth += 1;
-            at += 2;
-        } else if tail.starts_with(b"*/") {
-            depth -= 1;
-            at += 2;
-            if depth == 0 {
-                return at;
-            }
-        } else {
-            at += 1;
-        }
-    }
-    rest.len()
-}
-
-/// The length of a literal that starts and ends with `quote`, escapes read over.
-fn quoted(rest: &str, quote: char) -> usize {
-    let mut escaped = false;
-    for (at, c) in rest.char_indices().skip(1) {
-        if escaped {
-            escaped = false;
-        } else if c == '\\' {
-            escaped = true;
-        } else if c == quote {
-            return at + 1;
-        }
-    }
-    rest.len()
-}
-
-/// The length of a raw literal, from its first `#` or quote.
-fn raw(tail: &str, hashes: usize) -> usize {
-    let end = format!("\"{}", "#".repeat(hashes));
-    let start = hashes + 1;
-    tail[start..].find(&end).map_or(tail.len(), |at| start + at + end.len())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -249,6 +173,20 @@ fn last() {}
         assert!(source.is_test(7) && source.is_test(9) && source.is_test(10));
         assert!(!source.is_test(6) && !source.is_test(11));
         assert!(Source::new("crates/x/tests/a.rs", "fn f() {}").is_test(1));
+    }
+
+    #[test]
+    fn a_module_for_tests_may_be_a_file_of_its_own() {
+        let files = [
+            ("crates/x/src/a/mod.rs", "#[cfg(test)]\nmod cuts;\nmod real;\n"),
+            ("crates/x/src/a/cuts.rs", "fn f() {}\n"),
+            ("crates/x/src/a/real.rs", "#[cfg(test)]\nmod deep;\n#[cfg(test)]\nmod own { fn f() {} }\n"),
+            ("crates/x/src/a/real/deep/mod.rs", "fn f() {}\n"),
+        ];
+        let mut sources: Vec<Source> = files.iter().map(|(path, text)| Source::new(path, text)).collect();
+        mark_test_modules(&mut sources);
+        let tests: Vec<bool> = sources.iter().map(|source| source.all_tests).collect();
+        assert_eq!(tests, [false, true, false, true]);
     }
 
     #[test]

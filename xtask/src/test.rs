@@ -25,6 +25,7 @@ const CHECKS: &[Step] = &[
         doc.env("RUSTDOCFLAGS", "-D warnings");
         process::run(doc)
     }),
+    ("reference", |_| crate::reference::run(&["--check".to_owned()])),
     ("doctest", |root| {
         process::run(process::cargo(root, &["test", "--workspace", "--doc", "--locked", "--quiet"]))
     }),

@@ -65,7 +65,8 @@ impl CommandError {
         let rest = Row::new().to(head.width());
         let mut rows = prose(&Gutter { first: head, rest }, Role::Plain, &self.message, width);
         for hint in &self.hints {
-            let gutter = Gutter { first: Row::of(Role::Good, text::HINT), rest: Row::new().to(text::HINT.len()) };
+            let gutter =
+                Gutter { first: Row::of(Role::Good, text::HINT), rest: Row::new().to(text::HINT.len()) };
             rows.extend(exact(&gutter, Role::Plain, hint, width));
         }
         rows
@@ -82,7 +83,12 @@ impl From<ApiError> for CommandError {
 impl From<io::Error> for CommandError {
     fn from(error: io::Error) -> Self {
         if error.kind() == io::ErrorKind::BrokenPipe {
-            return Self { exit: Exit::Pipe, fault: Fault::Internal, message: String::new(), hints: Vec::new() };
+            return Self {
+                exit: Exit::Pipe,
+                fault: Fault::Internal,
+                message: String::new(),
+                hints: Vec::new(),
+            };
         }
         Self::new(Fault::Internal, text::output_failed(&error.to_string()))
     }

@@ -111,7 +111,10 @@ pub fn is_hidden(c: char) -> bool {
 
 /// Whether a character looks like a space and is none.
 fn is_odd_space(c: char) -> bool {
-    matches!(c, '\u{a0}' | '\u{1680}' | '\u{2000}'..='\u{200a}' | '\u{202f}' | '\u{205f}' | '\u{2800}' | '\u{3000}')
+    matches!(
+        c,
+        '\u{a0}' | '\u{1680}' | '\u{2000}'..='\u{200a}' | '\u{202f}' | '\u{205f}' | '\u{2800}' | '\u{3000}'
+    )
 }
 
 /// A text in one line: for a place that takes no style, such as a prompt or a file of plain words.
@@ -129,7 +132,10 @@ pub fn one_line(text: &str) -> String {
 
 /// A text of several lines for a place that takes no rows: line ends stay, everything else as in [`one_line`].
 pub fn many_lines(text: &str) -> String {
-    text.split('\n').map(|line| one_line(line.strip_suffix('\r').unwrap_or(line))).collect::<Vec<_>>().join("\n")
+    text.split('\n')
+        .map(|line| one_line(line.strip_suffix('\r').unwrap_or(line)))
+        .collect::<Vec<_>>()
+        .join("\n")
 }
 
 /// Bytes of a program that come piece by piece, made fit for a terminal.

@@ -24,7 +24,7 @@ const TASK_BYTES: u64 = 1 << 20;
 
 /// How a run is driven.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Drive {
+pub(crate) enum Drive {
     /// A person at this terminal.
     Person,
     /// Nobody.
@@ -32,7 +32,7 @@ pub enum Drive {
 }
 
 /// How everything is to look.
-pub fn look(low: &LowArgs, world: &World<'_>) -> Look {
+pub(crate) fn look(low: &LowArgs, world: &World<'_>) -> Look {
     let dumb = world.env.get(env::TERM) == Some("dumb");
     let no_color = world.env.get(env::NO_COLOR).is_some_and(|value| !value.is_empty());
     let colour = |tty: bool| match low.color {
@@ -50,7 +50,7 @@ pub fn look(low: &LowArgs, world: &World<'_>) -> Look {
 }
 
 /// Who drives, or why nobody can. A card is never read from a pipe: a person needs a terminal on both sides.
-pub fn drive(args: &DriveArgs, world: &World<'_>) -> Result<Drive, CommandError> {
+pub(crate) fn drive(args: &DriveArgs, world: &World<'_>) -> Result<Drive, CommandError> {
     if args.headless {
         return Ok(Drive::Headless(args.output.unwrap_or_default()));
     }
@@ -59,7 +59,7 @@ pub fn drive(args: &DriveArgs, world: &World<'_>) -> Result<Drive, CommandError>
 }
 
 /// A person at a terminal, or an error with the way out.
-pub fn person(world: &World<'_>) -> Result<(), CommandError> {
+pub(crate) fn person(world: &World<'_>) -> Result<(), CommandError> {
     if world.tty.input && world.tty.output {
         return Ok(());
     }
@@ -67,7 +67,7 @@ pub fn person(world: &World<'_>) -> Result<(), CommandError> {
 }
 
 /// Who answers the cards.
-pub fn answering(args: &DriveArgs) -> Answering {
+pub(crate) fn answering(args: &DriveArgs) -> Answering {
     if !args.headless {
         return Answering::Person;
     }
@@ -79,7 +79,7 @@ pub fn answering(args: &DriveArgs) -> Answering {
 }
 
 /// The request that a `run` stands for. A task of `-` is read from the standard input of a headless run.
-pub fn open_request(args: &RunArgs, world: &mut World<'_>) -> Result<OpenRequest, CommandError> {
+pub(crate) fn open_request(args: &RunArgs, world: &mut World<'_>) -> Result<OpenRequest, CommandError> {
     let headless = args.drive.headless;
     let task = match args.task.as_deref() {
         Some("-") if headless => Some(task_from(world)?),
@@ -99,7 +99,7 @@ pub fn open_request(args: &RunArgs, world: &mut World<'_>) -> Result<OpenRequest
 }
 
 /// A request that has only its place and rules, driven by a person.
-pub fn place(args: &WhereArgs) -> Result<OpenRequest, CommandError> {
+pub(crate) fn place(args: &WhereArgs) -> Result<OpenRequest, CommandError> {
     Ok(OpenRequest {
         repo: absolute(&args.repo)?,
         task: None,
@@ -123,6 +123,6 @@ fn task_from(world: &mut World<'_>) -> Result<String, CommandError> {
 }
 
 /// A path that no longer depends on the current folder.
-pub fn absolute(path: &Path) -> Result<PathBuf, CommandError> {
+pub(crate) fn absolute(path: &Path) -> Result<PathBuf, CommandError> {
     std::path::absolute(path).map_err(|error| CommandError::file(text::FIND, path, &error))
 }

@@ -272,7 +272,9 @@ mod tests {
 
     #[test]
     fn the_first_columns_are_never_reached() {
-        for text in ["x".repeat(100), "\u{1b}[1G".repeat(20), "\r".repeat(50), "日".repeat(60), " y".repeat(60)] {
+        for text in
+            ["x".repeat(100), "\u{1b}[1G".repeat(20), "\r".repeat(50), "日".repeat(60), " y".repeat(60)]
+        {
             for width in [4, 7, 10, 40] {
                 for rows in [
                     exact(&Gutter::spaces(2), Role::Plain, &text, width),

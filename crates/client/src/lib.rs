@@ -61,6 +61,17 @@ where
     }
 }
 
+/// Tells a mistake that was made before there is anything else, and gives the exit code of a wrong usage.
+pub fn refuse(message: &str) -> std::process::ExitCode {
+    let error = CommandError::usage(message);
+    for row in error.rows(usize::MAX) {
+        // There is nowhere else to tell it.
+        let _ =
+            std::io::Write::write_fmt(&mut std::io::stderr(), format_args!("{}\n", row.render(Paint::PLAIN)));
+    }
+    std::process::ExitCode::from(error.exit.code())
+}
+
 fn runtime() -> Result<tokio::runtime::Runtime, CommandError> {
     let built = tokio::runtime::Builder::new_current_thread().enable_all().build();
     built.map_err(|error| CommandError::new(Fault::Internal, text::no_runtime(&error.to_string())))

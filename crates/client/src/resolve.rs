@@ -14,13 +14,14 @@ const LAST: &str = "last";
 const LISTED: usize = 5;
 
 /// The session that an ID means among these, which are listed newest first.
-pub fn session(id: &str, rows: &[SessionRow]) -> Result<SessionId, CommandError> {
+pub(crate) fn session(id: &str, rows: &[SessionRow]) -> Result<SessionId, CommandError> {
     if id == LAST {
         let newest = rows.first().map(|row| row.session.clone());
         return newest.ok_or_else(|| CommandError::usage(text::NO_SESSIONS_YET).hint(text::HINT_RUN));
     }
     let full = if id.starts_with("sess_") { id.to_owned() } else { format!("sess_{id}") };
-    let matching: Vec<_> = rows.iter().map(|row| &row.session).filter(|s| s.as_str().starts_with(&full)).collect();
+    let matching: Vec<_> =
+        rows.iter().map(|row| &row.session).filter(|s| s.as_str().starts_with(&full)).collect();
     if let Some(exact) = matching.iter().find(|session| session.as_str() == full) {
         return Ok((*exact).clone());
     }
@@ -62,7 +63,11 @@ mod tests {
         assert_eq!(name("last").as_deref(), Ok("sess_01b"));
         assert_eq!(name("sess_01b").as_deref(), Ok("sess_01b"));
         assert_eq!(name("01b").as_deref(), Ok("sess_01b"));
-        assert_eq!(name("01a").as_deref(), Ok("sess_01a"), "a whole name is itself, though another begins with it");
+        assert_eq!(
+            name("01a").as_deref(),
+            Ok("sess_01a"),
+            "a whole name is itself, though another begins with it"
+        );
         assert!(name("01").is_err() && name("").is_err() && name("sess_").is_err() && name("02").is_err());
         assert!(session("last", &[]).is_err());
     }

@@ -7,7 +7,7 @@ use crate::exit::Exit;
 
 /// A signal that was caught.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Caught {
+pub(crate) enum Caught {
     /// Ctrl-C, or `kill -INT`.
     Interrupt,
     /// Ctrl-\, or `kill -QUIT`.
@@ -20,7 +20,7 @@ pub enum Caught {
 
 impl Caught {
     /// The exit code of a run that this signal ended.
-    pub fn exit(self) -> Exit {
+    pub(crate) fn exit(self) -> Exit {
         match self {
             Self::Interrupt | Self::Quit => Exit::Interrupted,
             Self::Terminate => Exit::Terminated,
@@ -31,7 +31,7 @@ impl Caught {
 
 /// The signals of the process.
 #[derive(Debug)]
-pub struct Signals {
+pub(crate) struct Signals {
     interrupt: Signal,
     quit: Signal,
     terminate: Signal,
@@ -40,7 +40,7 @@ pub struct Signals {
 
 impl Signals {
     /// Begins to catch. Must be called within a runtime.
-    pub fn catch() -> Result<Self, CommandError> {
+    pub(crate) fn catch() -> Result<Self, CommandError> {
         Ok(Self {
             interrupt: signal(SignalKind::interrupt())?,
             quit: signal(SignalKind::quit())?,
@@ -50,7 +50,7 @@ impl Signals {
     }
 
     /// The next signal. Dropping the future loses none.
-    pub async fn next(&mut self) -> Caught {
+    pub(crate) async fn next(&mut self) -> Caught {
         tokio::select! {
             _ = self.interrupt.recv() => Caught::Interrupt,
             _ = self.quit.recv() => Caught::Quit,

@@ -26,6 +26,22 @@ pub struct Tty {
     pub height: u16,
 }
 
+impl Tty {
+    /// The terminal of this process.
+    pub fn of_process() -> Self {
+        use std::io::IsTerminal as _;
+        let size = rustix::termios::tcgetwinsize(rustix::stdio::stdout()).ok();
+        let of = |cells: u16, usual: u16| if cells == 0 { usual } else { cells };
+        Self {
+            input: std::io::stdin().is_terminal(),
+            output: std::io::stdout().is_terminal(),
+            error: std::io::stderr().is_terminal(),
+            width: of(size.map_or(0, |size| size.ws_col), 80),
+            height: of(size.map_or(0, |size| size.ws_row), 24),
+        }
+    }
+}
+
 /// The process around a command.
 pub struct World<'w> {
     /// The environment.

@@ -36,6 +36,7 @@ pub mod model;
 mod near;
 pub mod policy;
 pub mod secret;
+pub mod sensitive;
 pub mod session;
 pub mod tool;
 pub mod verdict;

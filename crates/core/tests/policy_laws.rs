@@ -87,7 +87,7 @@ fn answers(policy: &Policy) -> Vec<(Verdict, bool, bool)> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 192, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn adding_a_lower_scope_never_loosens(above in text(), below in text()) {

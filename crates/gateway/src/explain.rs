@@ -39,8 +39,8 @@ pub(crate) fn check(files: &[PathBuf]) -> Result<PolicyReport, ApiError> {
     });
     Ok(PolicyReport {
         sources: texts.iter().map(|(scope, source, _)| format!("{scope}: {source}")).collect(),
-        rules: 0,
-        examples: 0,
+        rules: policy.layers().iter().map(|layer| layer.rules as u64).sum(),
+        examples: policy.examples() as u64,
         digest: policy.digest().as_str().to_owned(),
         notes: notes.collect(),
     })

@@ -73,6 +73,7 @@ impl Local {
         let store = Store::open(self.places.state(), redactor).map_err(|error| of_store(&error))?;
         let now_us = self.clock.now_us();
         store.erase_content(now_us.saturating_sub(RETENTION_US), now_us).map_err(|error| of_store(&error))?;
+        sessions::sweep(&store, &self.places);
         Ok(self.store.get_or_init(|| store).clone())
     }
 

@@ -32,6 +32,19 @@ pub(crate) fn remove_layer(layer: &Path) {
     drop(std::fs::remove_dir_all(layer));
 }
 
+/// Removes what closed sessions left when their process ended too early.
+pub(crate) fn sweep(store: &Store, places: &Places) {
+    let Ok(folders) = std::fs::read_dir(places.state().join("sessions")) else { return };
+    for folder in folders.filter_map(Result::ok) {
+        let id = folder.file_name().to_str().and_then(SessionId::parse);
+        let layer = folder.path().join("layer");
+        let closed = |id: &SessionId| store.session(id).is_ok_and(|row| row.closed_us.is_some());
+        if layer.exists() && id.as_ref().is_some_and(closed) {
+            remove_layer(&layer);
+        }
+    }
+}
+
 /// An error of the store, for a person.
 pub(crate) fn of_store(error: &StoreError) -> ApiError {
     let fault = match error {
@@ -79,7 +92,7 @@ pub(crate) fn show(store: &Store, places: &Places, id: &SessionId) -> Result<Ses
         budget: session::budget_view(state.budget(), row.updated_us),
         timeline: events.iter().map(line).collect(),
         entries: row.entries,
-        head: String::new(),
+        head: store.head(id).map_err(|error| of_store(&error))?,
         row: listed(row, places),
     })
 }

@@ -5,9 +5,9 @@ mod changeset_support;
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 
-use changeset_support::{Bench, Tree, file, link, program, put, read, tree};
+use changeset_support::{Bench, Node, Tree, any_tree, file, link, program, put, read, tree, turn};
 use enclos_gateway::changeset::{
-    Applied, ApplyError, Cause, ChangeSet, Choice, Conflict, record_unclean, recover, undo,
+    Applied, ApplyError, Cause, ChangeSet, Choice, Conflict, record_hidden, record_unclean, recover, undo,
 };
 use proptest::prelude::*;
 
@@ -330,50 +330,37 @@ fn contents_other_than_the_reviewed_are_not_applied() {
 fn hidden_files_are_a_conflict() {
     let base = tree([("env", file("mine\n")), ("a", file("1\n"))]);
     let bench = Bench::new(&base);
-    changeset_support::whiteout(&bench.layer().join("mask/env"));
+    record_hidden(&bench.layer(), &["env".into(), "a".into()]).unwrap();
     put(&bench.layer().join("upper"), "env", &file("theirs\n"));
-    let set = bench.build();
-    let case = Case { bench, set };
+    let case = Case { set: bench.build(), bench };
+    assert_eq!(case.causes(), [("env".to_owned(), Cause::Hidden)]);
+    // A later opening shows both, but what was written blindly stays a conflict.
+    record_hidden(&case.bench.layer(), &[]).unwrap();
+    put(&case.bench.layer().join("upper"), "a", &file("2\n"));
+    let case = Case { set: case.bench.build(), bench: case.bench };
     assert_eq!(case.causes(), [("env".to_owned(), Cause::Hidden)]);
 }
 
-/// What the tree may become while a session works.
-fn any_content() -> impl Strategy<Value = String> {
-    let line = prop::sample::select(vec!["a\n", "b\n", "c\n", "d\n", "e\n"]);
-    prop::collection::vec(line, 0..8).prop_map(|lines| lines.concat())
-}
-
-fn small_tree() -> impl Strategy<Value = Tree> {
-    let path = prop::sample::select(vec!["a", "b", "c/d", "c/e", "f/g/h"]);
-    prop::collection::btree_map(path.prop_map(str::to_owned), any_content().prop_map(file), 0..5)
-}
-
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 48, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 24, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn all_or_nothing_and_back_whatever_happened_outside(base in small_tree(), after in small_tree(), now in small_tree()) {
+    fn all_or_nothing_and_back_whatever_happened_outside(base in any_tree(), after in any_tree(), now in any_tree()) {
         let case = Case::new(&base, &after);
-        let root = case.bench.repository();
-        for path in base.keys().filter(|path| !now.contains_key(*path)) {
-            fs::remove_file(root.join(path)).unwrap();
-        }
-        for (path, node) in &now {
-            if base.get(path) != Some(node) {
-                put(&root, path, node);
-            }
-        }
+        turn(&case.bench.repository(), &base, &now);
         match case.apply(&Choice::All) {
             Err(ApplyError::Conflicts(_)) => prop_assert_eq!(case.tree(), now),
             Err(error) => prop_assert!(false, "{}", error),
             Ok(applied) => {
-                for (path, node) in &case.tree() {
+                let tree = case.tree();
+                for (path, node) in &tree {
                     let joined = applied.merged.contains(path);
-                    prop_assert!(joined || after.get(path) == Some(node) || now.get(path) == Some(node));
+                    let sides = [after.get(path), now.get(path)];
+                    let same = |side: Option<&Node>| side.is_some_and(|side| content(side) == content(node));
+                    prop_assert!(joined || sides.into_iter().any(same), "{} is {:?}", path, node);
                 }
-                if now == base {
-                    prop_assert_eq!(case.tree(), after);
-                }
+                let lost: Vec<_> = now.keys().filter(|path| !tree.contains_key(*path)).collect();
+                prop_assert!(lost.iter().all(|path| base.contains_key(*path) && !after.contains_key(*path)), "{:?}", lost);
                 if !applied.written.is_empty() || !applied.removed.is_empty() {
                     case.undo(&applied.id).unwrap();
                     prop_assert_eq!(case.tree(), now);
@@ -381,5 +368,22 @@ proptest! {
             }
         }
         assert_clean(&case);
+    }
+
+    #[test]
+    fn what_did_not_move_becomes_what_was_written(base in any_tree(), after in any_tree()) {
+        let bench = Bench::without_git(&base);
+        bench.session(&base, &after);
+        let case = Case { set: bench.build(), bench };
+        case.apply(&Choice::All).unwrap();
+        prop_assert_eq!(case.tree(), after);
+    }
+}
+
+/// The bytes or the target, whatever the mode.
+fn content(node: &Node) -> (&[u8], bool) {
+    match node {
+        Node::File(bytes, _) => (bytes, false),
+        Node::Link(target) => (target.as_bytes(), true),
     }
 }

@@ -4,7 +4,7 @@ mod changeset_support;
 
 use std::fs;
 
-use changeset_support::{Bench, Tree, file, git, link, program, read, tree, write};
+use changeset_support::{Bench, Tree, any_tree, file, git, link, program, read, tree, write};
 use enclos_gateway::changeset::{ChangeSet, Choice, Kind};
 use proptest::prelude::*;
 
@@ -278,25 +278,8 @@ fn a_part_of_a_change_set_is_a_patch_too() {
     assert_eq!(read(&bench.repository()), expected);
 }
 
-/// Few names and few contents, so that trees overlap in every way.
-fn any_tree() -> impl Strategy<Value = Tree> {
-    let path = prop::sample::select(vec!["a", "a/x", "a/y/z", "b", "b/x", "c c", "d/e", "d/f", "é"]);
-    let line = prop::sample::select(vec!["one\n", "two\n", "\n", "three", "x\r\n", "\0\n", "tail \t\n"]);
-    let content = prop::collection::vec(line, 0..12).prop_map(|lines| lines.concat());
-    let node = prop_oneof![
-        4 => content.clone().prop_map(file),
-        1 => content.prop_map(program),
-        1 => prop::sample::select(vec!["a", "b/x", "nowhere"]).prop_map(link),
-    ];
-    prop::collection::btree_map(path.prop_map(str::to_owned), node, 0..7).prop_map(|tree| {
-        let paths: Vec<String> = tree.keys().cloned().collect();
-        let inside = |path: &str| paths.iter().any(|other| path.starts_with(&format!("{other}/")));
-        tree.into_iter().filter(|(path, _)| !inside(path)).collect()
-    })
-}
-
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 60, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 48, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn git_takes_every_patch(base in any_tree(), after in any_tree()) {

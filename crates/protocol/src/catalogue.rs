@@ -47,7 +47,11 @@ pub const EVENTS: &[EventInfo] = &[
     event("budget", "What was used and what is granted", "used granted extensions_left"),
     event("compaction", "The history was summarised", "messages tokens_before tokens_after"),
     event("changeset", "What the session made", "files insertions deletions flagged digest"),
-    event("run.finished", "The run is over; the last line of a headless stream", "exit_code session_state [next_step]"),
+    event(
+        "run.finished",
+        "The run is over; the last line of a headless stream",
+        "exit_code session_state [next_step]",
+    ),
     event("session.closed", "The session is over for good", "outcome reason"),
 ];
 
@@ -62,7 +66,8 @@ mod tests {
     use super::EVENTS;
     use crate::card::{Action, Card};
     use crate::event::{
-        Amounts, ApprovalState, Body, BudgetView, Event, Of, Opened, Outcome, ResultFacts, SessionState, Speaker,
+        Amounts, ApprovalState, Body, BudgetView, Event, Of, Opened, Outcome, ResultFacts, SessionState,
+        Speaker,
     };
 
     /// The body after this one, so that a new variant cannot be forgotten: the match has no wildcard.
@@ -76,7 +81,9 @@ mod tests {
             Some(Body::MessageDelta { .. }) => Body::Message { role: Speaker::User, text: text() },
             Some(Body::Message { .. }) => Body::Notice { text: text() },
             Some(Body::Notice { .. }) => Body::CallGenerating { of: of() },
-            Some(Body::CallGenerating { .. }) => Body::CallGenerated { of: of(), arguments: serde_json::Value::Null },
+            Some(Body::CallGenerating { .. }) => {
+                Body::CallGenerated { of: of(), arguments: serde_json::Value::Null }
+            }
             Some(Body::CallGenerated { .. }) => Body::CallDecided {
                 of: of(),
                 verdict: Verdict::Ask,
@@ -105,16 +112,14 @@ mod tests {
             Some(Body::State { .. }) => {
                 Body::ExtensionRequested { spent: text(), grants: Amounts::default(), left: 5 }
             }
-            Some(Body::ExtensionRequested { .. }) => Body::ExtensionDecided { granted: true, decided_by: by() },
+            Some(Body::ExtensionRequested { .. }) => {
+                Body::ExtensionDecided { granted: true, decided_by: by() }
+            }
             Some(Body::ExtensionDecided { .. }) => Body::Budget(BudgetView::default()),
             Some(Body::Budget(_)) => Body::Compaction { messages: 1, tokens_before: 2, tokens_after: 1 },
-            Some(Body::Compaction { .. }) => Body::ChangeSet {
-                files: Vec::new(),
-                insertions: 0,
-                deletions: 0,
-                flagged: 0,
-                digest: text(),
-            },
+            Some(Body::Compaction { .. }) => {
+                Body::ChangeSet { files: Vec::new(), insertions: 0, deletions: 0, flagged: 0, digest: text() }
+            }
             Some(Body::ChangeSet { .. }) => {
                 Body::Finished { exit_code: 0, session_state: SessionState::Closed, next_step: text() }
             }
@@ -171,11 +176,15 @@ mod tests {
         let mut seen = BTreeSet::new();
         while let Some(current) = body {
             body = next(Some(&current));
-            let event = Event { seq: 1, time: "t".to_owned(), session: SessionId::new("sess_1"), body: current };
+            let event =
+                Event { seq: 1, time: "t".to_owned(), session: SessionId::new("sess_1"), body: current };
             let value = serde_json::to_value(&event).expect("an event is JSON");
             let object = value.as_object().expect("an event is an object");
             let name = object["type"].as_str().expect("a name");
-            let info = EVENTS.iter().find(|info| info.name == name).unwrap_or_else(|| panic!("`{name}` is not listed"));
+            let info = EVENTS
+                .iter()
+                .find(|info| info.name == name)
+                .unwrap_or_else(|| panic!("`{name}` is not listed"));
             let mut fields: BTreeSet<&str> =
                 info.fields.split_whitespace().map(|field| field.trim_matches(['[', ']'])).collect();
             fields.extend(["seq", "time", "session", "type"]);

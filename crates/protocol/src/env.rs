@@ -85,6 +85,14 @@ impl Environment {
         Self(pairs.into_iter().map(|(k, v)| (k.to_owned(), v.to_owned())).collect())
     }
 
+    /// The same environment with one variable set.
+    #[must_use]
+    pub fn with(&self, name: &str, value: &str) -> Self {
+        let mut map = self.0.clone();
+        map.insert(name.to_owned(), value.to_owned());
+        Self(map)
+    }
+
     /// The value of a variable.
     pub fn get(&self, name: &str) -> Option<&str> {
         self.0.get(name).map(String::as_str)

@@ -6,15 +6,42 @@ pub use enclos_init::wire::Step;
 
 /// A sandbox could not be opened. Nothing ran.
 #[derive(Debug, thiserror::Error)]
-#[error("the sandbox does not open, step `{}`: {message}", step.name())]
+#[error("the sandbox does not open, step `{}`: {message}{}", step.name(), reason(source.as_ref()))]
 pub struct OpenError {
     /// The step that failed.
     pub step: Step,
     /// What was tried and what was expected.
     pub message: String,
-    /// The system's reason.
-    #[source]
+    /// The system's reason; part of the text of this error already.
     pub source: Option<io::Error>,
+}
+
+fn reason(source: Option<&io::Error>) -> String {
+    source.map(|source| format!(": {source}")).unwrap_or_default()
+}
+
+impl OpenError {
+    /// A failure without a reason of the system.
+    pub(crate) fn new(step: Step, message: impl Into<String>) -> Self {
+        Self { step, message: message.into(), source: None }
+    }
+
+    /// How to mend it, in one sentence.
+    pub fn remedy(&self) -> &'static str {
+        crate::remedy::of(self.step)
+    }
+}
+
+/// Names the step at which something failed.
+pub(crate) trait Place<T> {
+    /// The value, or a failure at `step` while doing `what`.
+    fn at(self, step: Step, what: &str) -> Result<T, OpenError>;
+}
+
+impl<T, E: Into<io::Error>> Place<T> for Result<T, E> {
+    fn at(self, step: Step, what: &str) -> Result<T, OpenError> {
+        self.map_err(|error| OpenError { step, message: what.to_owned(), source: Some(error.into()) })
+    }
 }
 
 /// A command could not be run to an end of its own or of its limits.

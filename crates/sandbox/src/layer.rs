@@ -14,6 +14,8 @@ mod tests;
 mod tree;
 mod walk;
 
+use std::collections::BTreeSet;
+use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -69,6 +71,22 @@ pub enum Reason {
     Unreadable,
 }
 
+impl fmt::Display for Reason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::Special(Special::Fifo) => "a named pipe",
+            Self::Special(Special::Socket) => "a socket",
+            Self::Special(Special::Device) => "a device",
+            Self::GitDirectory => "a git directory",
+            Self::LinkToGit => "a link into a git directory",
+            Self::NotUtf8 => "a name that is not UTF-8",
+            Self::Redirect => "a redirection mark, which the workspace never writes",
+            Self::TooLong => "a path that is too long",
+            Self::Unreadable => "a file that cannot be read",
+        })
+    }
+}
+
 /// One thing that was refused.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Refused {
@@ -114,13 +132,10 @@ pub enum LayerError {
 }
 
 impl Layer {
-    /// Opens a tree and the layer directory of a session on it, which holds `upper` and perhaps `mask`.
-    pub fn open(base: &Path, layer: &Path) -> Result<Self, LayerError> {
-        Ok(Self {
-            base: open(base)?,
-            upper: open(&layer.join("upper"))?,
-            mask: Mask::open(&layer.join("mask"))?,
-        })
+    /// Opens a tree and the layer directory of a session on it, which holds `upper`. `hidden` are the paths of the tree
+    /// that the session was not shown.
+    pub fn open(base: &Path, layer: &Path, hidden: BTreeSet<String>) -> Result<Self, LayerError> {
+        Ok(Self { base: open(base)?, upper: open(&layer.join("upper"))?, mask: Mask(hidden) })
     }
 
     /// The tree below.

@@ -3,13 +3,26 @@
 //! A [`Plan`] is data; [`open`] applies it or fails with the step that failed, never with a layer less. An open
 //! [`Sandbox`] runs commands and file operations inside and hands out bytes and reasons. This crate judges
 //! nothing: what may run is decided before, elsewhere.
+mod call;
+mod cgroup;
 mod command;
 mod error;
+mod git;
+mod idmap;
+mod image;
+mod launch;
 pub mod layer;
+mod life;
+mod mask;
+mod open;
 mod plan;
+mod platform;
 mod probe;
+mod remedy;
 mod report;
+mod run;
 mod sandbox;
+mod state;
 pub mod toolchains;
 
 pub use command::{Command, Counted, Exit, Killed, Stream};
@@ -17,7 +30,9 @@ pub use enclos_init::file;
 pub use enclos_init::file::{FileOp, FileReply};
 pub use enclos_init::wire::{COMMAND_BYTES, HOME, WORKSPACE};
 pub use error::{Fault, FaultKind, FileError, OpenError, RunError, Step};
+pub use open::open;
 pub use plan::{Access, Limits, Mount, Plan};
 pub use probe::{Check, Outcome, probe};
 pub use report::{Enforcer, Level, Report};
-pub use sandbox::{Killer, Sandbox, open};
+pub use sandbox::{Killer, Sandbox};
+pub use state::remove_layer;

@@ -84,7 +84,7 @@ fn check_library(version: i32) -> Result<(), StoreError> {
 
 fn connect(path: &Path, flags: OpenFlags) -> Result<Connection, StoreError> {
     let mut connection = Connection::open_with_flags(path, flags | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
-    connection.busy_handler(Some(wait_a_little))?;
+    be_patient(&mut connection)?;
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true)?;
     connection.execute_batch(
         "PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON; PRAGMA temp_store = MEMORY;
@@ -94,12 +94,27 @@ fn connect(path: &Path, flags: OpenFlags) -> Result<Connection, StoreError> {
     Ok(connection)
 }
 
+/// Makes a connection wait for other processes.
+fn be_patient(connection: &mut Connection) -> Result<(), StoreError> {
+    connection.busy_handler(Some(wait_a_little))?;
+    Ok(())
+}
+
 /// Waits for another process: 0.1 ms at first, 5 ms later, about [`PATIENCE`] in all. Short waits keep the turn of a
 /// gateway short when several share one database.
 fn wait_a_little(tries: i32) -> bool {
     let wait = Duration::from_micros(100 * u64::from(tries.clamp(1, 50).unsigned_abs()));
     std::thread::sleep(wait);
     tries < 2_025
+}
+
+/// Moves the log into the database and empties it, so that it keeps no old page. A reader may hold it back: it is given
+/// a moment only, since appends wait meanwhile; the last process to close the database empties the log in any case.
+pub(crate) fn empty_log(connection: &mut Connection) -> Result<(), StoreError> {
+    connection.busy_timeout(Duration::from_millis(100))?;
+    let outcome = connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()));
+    be_patient(connection)?;
+    Ok(outcome?)
 }
 
 /// Commits reach the disk before they return.
@@ -225,6 +240,7 @@ impl From<rusqlite::Error> for StoreError {
             Some(Code::DatabaseBusy | Code::DatabaseLocked) => Self::Busy { seconds: PATIENCE.as_secs() },
             Some(Code::ReadOnly | Code::PermissionDenied) => Self::ReadOnly,
             Some(Code::SystemIoFailure) => Self::Io(error.to_string()),
+            Some(Code::DatabaseCorrupt | Code::NotADatabase) => Self::Damaged(error.to_string()),
             _ => Self::Database(error.to_string()),
         }
     }
@@ -240,6 +256,26 @@ mod tests {
         assert_eq!(check_library(3_040_001), Err(StoreError::OldSqlite { found: "3.40.1".to_owned() }));
         assert_eq!(check_library(3_051_003), Ok(()));
         assert_eq!(check_library(rusqlite::version_number()), Ok(()));
+    }
+
+    #[test]
+    fn errors_tell_what_may_be_tried_again() {
+        use rusqlite::ffi;
+        let error = |code| StoreError::from(rusqlite::Error::SqliteFailure(ffi::Error::new(code), None));
+        for code in [ffi::SQLITE_FULL, ffi::SQLITE_IOERR_WRITE, ffi::SQLITE_IOERR_SHMSIZE] {
+            assert_eq!(error(code), StoreError::DiskFull);
+        }
+        for code in [ffi::SQLITE_IOERR_FSYNC, ffi::SQLITE_IOERR_DIR_FSYNC, ffi::SQLITE_IOERR_READ] {
+            assert!(matches!(error(code), StoreError::Io(_)) && error(code).is_fatal(), "{code}");
+        }
+        assert!(matches!(error(ffi::SQLITE_CORRUPT), StoreError::Damaged(_)));
+        assert!(error(ffi::SQLITE_CORRUPT).is_fatal());
+        for code in [ffi::SQLITE_BUSY, ffi::SQLITE_BUSY_RECOVERY, ffi::SQLITE_LOCKED] {
+            assert_eq!(error(code), StoreError::Busy { seconds: 10 });
+            assert!(!error(code).is_fatal());
+        }
+        assert_eq!(error(ffi::SQLITE_READONLY), StoreError::ReadOnly);
+        assert!(matches!(error(ffi::SQLITE_CONSTRAINT_TRIGGER), StoreError::Database(_)));
     }
 
     #[test]

@@ -193,6 +193,9 @@ pub enum StoreError {
     /// The disk failed; after a failed sync nothing more is written by this process.
     #[error("the disk failed ({0}): check it, then start again")]
     Io(String),
+    /// The database file is damaged; nothing more is written to it.
+    #[error("the database file is damaged ({0}): run `enclos journal verify`, and restore a backup")]
+    Damaged(String),
     /// The database answered with an error that none of the others names.
     #[error("the database failed ({0}): run `enclos journal verify`")]
     Database(String),
@@ -240,9 +243,9 @@ pub enum LeaseError {
 }
 
 impl StoreError {
-    /// Whether no later append of this process may be tried: after a failed sync or under a moved file nobody knows
-    /// what is on the disk.
+    /// Whether no later append of this process may be tried: after a failed sync, in a damaged file or under
+    /// a moved one nobody knows what is on the disk.
     pub fn is_fatal(&self) -> bool {
-        matches!(self, Self::Io(_) | Self::Moved { .. } | Self::Closed)
+        matches!(self, Self::Io(_) | Self::Damaged(_) | Self::Moved { .. } | Self::Closed)
     }
 }

@@ -89,7 +89,7 @@ impl Lease {
 /// locks nothing.
 pub(crate) struct SessionLock {
     path: PathBuf,
-    _file: File,
+    file: File,
 }
 
 impl SessionLock {
@@ -108,7 +108,7 @@ impl SessionLock {
                 file.set_len(0)
                     .and_then(|()| writeln!(file, "{}", std::process::id()))
                     .map_err(|e| failed(path, &e))?;
-                return Ok(Self { path: path.to_path_buf(), _file: file });
+                return Ok(Self { path: path.to_path_buf(), file });
             }
         }
     }
@@ -116,8 +116,10 @@ impl SessionLock {
 
 impl Drop for SessionLock {
     fn drop(&mut self) {
-        // A file that stays is harmless.
-        let _ = fs::remove_file(&self.path);
+        // Somebody may have removed ours, and then the file there is another's. One that stays is harmless.
+        if same_file(&self.file, &self.path) {
+            let _ = fs::remove_file(&self.path);
+        }
     }
 }
 

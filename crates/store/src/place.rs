@@ -41,13 +41,13 @@ pub(crate) struct Place {
 }
 
 impl Place {
-    /// Makes what is missing and checks what is there.
+    /// Makes what is missing and checks what is there. The path is made absolute: the process may change its directory.
     pub(crate) fn prepare(dir: &Path) -> Result<Self, StoreError> {
-        let place = Self { dir: dir.to_path_buf() };
         make_dir(dir)?;
-        refuse_network(dir)?;
-        check_owner(dir)?;
-        close_to_writers(dir)?;
+        let place = Self { dir: fs::canonicalize(dir).map_err(|e| failed(dir, &e))? };
+        refuse_network(&place.dir)?;
+        check_owner(&place.dir)?;
+        close_to_writers(&place.dir)?;
         for sub in [place.keys(), place.run(), place.sessions()] {
             make_dir(&sub)?;
             check_owner(&sub)?;
@@ -58,12 +58,12 @@ impl Place {
 
     /// Takes a store that must be there already, and changes nothing.
     pub(crate) fn existing(dir: &Path) -> Result<Self, StoreError> {
-        let place = Self { dir: dir.to_path_buf() };
+        let place = Self { dir: fs::canonicalize(dir).unwrap_or_else(|_| dir.to_path_buf()) };
         if !place.database().exists() {
             return Err(StoreError::NoStore { path: place.database() });
         }
-        refuse_network(dir)?;
-        check_owner(dir)?;
+        refuse_network(&place.dir)?;
+        check_owner(&place.dir)?;
         Ok(place)
     }
 

@@ -82,8 +82,19 @@ impl Store {
         while let Some(row) = rows.next()? {
             events.push(event(row, id, &mut chain, keys.as_ref())?);
         }
-        chain.end(head.seq, &head.hash).map_err(|fault| fault.in_store(id))?;
+        chain.end(head.seq, &head.hash).map_err(|fault| fault.in_store(id, head.seq))?;
         Ok(events)
+    }
+
+    /// The hash of a session's last entry, in hexadecimal digits: over all entries before it.
+    pub fn head(&self, id: &SessionId) -> Result<String, StoreError> {
+        let head = read_head(&self.reader(), id)?;
+        Ok(head
+            .hash
+            .iter()
+            .flat_map(|byte| [byte >> 4, byte & 15])
+            .filter_map(|half| char::from_digit(half.into(), 16))
+            .collect())
     }
 
     fn session_row(&self, raw: RawRow) -> Result<SessionRow, StoreError> {
@@ -183,7 +194,7 @@ fn event(
     let kind: String = row.get(2)?;
     let bytes: Vec<u8> = row.get(5)?;
     let link = Link { session: id.as_str(), seq, time_us, prev: row.get(3)?, kind: &kind, entry: &bytes };
-    chain.step(&link, &row.get(4)?).map_err(|fault| fault.in_store(id))?;
+    chain.step(&link, &row.get(4)?).map_err(|fault| fault.in_store(id, seq))?;
     let altered = |why: &str| StoreError::Altered { session: id.clone(), seq, why: why.to_owned() };
     let own: OwnFields = serde_json::from_slice(&bytes).map_err(|_| altered("it is not an object"))?;
     let sealed: Option<Vec<u8>> = row.get(6)?;

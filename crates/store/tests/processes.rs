@@ -18,9 +18,16 @@ const ROLE: &str = "ENCLOS_STORE_TEST_ROLE";
 const DIR: &str = "ENCLOS_STORE_TEST_DIR";
 const NAME: &str = "ENCLOS_STORE_TEST_NAME";
 
-#[expect(clippy::disallowed_methods, reason = "the children of this test are this program again")]
 fn child(role: &str, dir: &Path, name: &str) -> Child {
-    Command::new(std::env::current_exe().unwrap())
+    start("exec \"$@\"", role, dir, name)
+}
+
+/// Starts this program through a shell that sets something up and then becomes it.
+#[expect(clippy::disallowed_methods, reason = "the children of this test are this program again")]
+fn start(shell: &str, role: &str, dir: &Path, name: &str) -> Child {
+    Command::new("/bin/sh")
+        .args(["-c", shell, "sh"])
+        .arg(std::env::current_exe().unwrap())
         .args(["--exact", "this_program_as_a_child", "--nocapture"])
         .envs([(ROLE, role), (NAME, name)])
         .env(DIR, dir)
@@ -45,6 +52,7 @@ fn this_program_as_a_child() {
         "append" => append_for_ever(&store, &name),
         "hundred" => append_a_hundred(&store, &name),
         "hold" => hold(&store, &name),
+        "fill" => fill(&store, &name),
         other => panic!("no role {other}"),
     }
 }
@@ -82,6 +90,23 @@ fn append_a_hundred(store: &Store, name: &str) {
     for i in 0..100 {
         lease.append_wait(vec![record("x", i, &json!({ "i": i }))]).unwrap();
     }
+}
+
+/// Appends until it is refused, and once more.
+fn fill(store: &Store, name: &str) {
+    let lease = store.create(&id(name), meta()).unwrap();
+    let mut written = 0;
+    let large = || record("x", 1, &json!({"x": "y".repeat(20_000)}));
+    let refused = loop {
+        match lease.append_wait(vec![large(), large()]) {
+            Ok(receipt) => written = receipt.last_seq(),
+            Err(error) => break error,
+        }
+    };
+    assert_eq!(refused, StoreError::DiskFull);
+    assert_eq!(lease.append_wait(vec![large(), large()]).unwrap_err(), StoreError::DiskFull);
+    assert_eq!(store.events(&id(name)).unwrap().len() as u64, written, "the head has not moved");
+    say(&format!("ack {name} {written}"));
 }
 
 fn hold(store: &Store, name: &str) {
@@ -135,6 +160,22 @@ fn note(acknowledged: &mut std::collections::BTreeMap<String, u64>, line: &str) 
         let last = acknowledged.entry(session.to_owned()).or_default();
         *last = seq.parse().unwrap_or(0).max(*last);
     }
+}
+
+#[test]
+fn at_the_limit_of_file_size_nothing_is_written_by_half() {
+    let dir = tempfile::tempdir().unwrap();
+    let child = start("trap '' XFSZ; ulimit -f 800; exec \"$@\"", "fill", dir.path(), "a");
+    let output = child.wait_with_output().unwrap();
+    assert!(output.status.success());
+    let mut acknowledged = std::collections::BTreeMap::new();
+    String::from_utf8(output.stdout).unwrap().lines().for_each(|line| note(&mut acknowledged, line));
+    let written = acknowledged["a"];
+    assert!(written >= 2 && written % 2 == 0, "{written}");
+    let store = open(dir.path());
+    assert_eq!(store.verify().unwrap().entries, written);
+    let lease = store.lease(&id("a")).unwrap();
+    assert_eq!(lease.append_wait(vec![record("x", 1, &json!({}))]).unwrap().first_seq(), written + 1);
 }
 
 #[test]
@@ -213,6 +254,8 @@ fn a_lease_of_an_older_epoch_writes_nothing() {
     let refusal = paused.append_wait(vec![with_content("x", 3, &json!({}), b"late")]).unwrap_err();
     assert_eq!(refusal, StoreError::LostLease(id("a")));
     newer.append_wait(vec![record("z", 4, &json!({}))]).unwrap();
+    drop(paused);
+    assert!(dir.path().join("run/sess_a.lock").exists(), "the lock of another was removed");
     let kinds: Vec<String> = store.events(&id("a")).unwrap().into_iter().map(|e| e.kind).collect();
     assert_eq!(kinds, ["x", "y", "z"]);
     assert_eq!(store.verify().unwrap().result, Outcome::Ok);

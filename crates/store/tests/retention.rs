@@ -75,3 +75,16 @@ fn a_session_that_somebody_holds_is_left_for_later() {
     drop(lease);
     assert_eq!(store.erase_content(9_000, 9_000).unwrap().sessions, 1);
 }
+
+#[test]
+fn a_damaged_key_does_not_keep_content_from_being_erased() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = open(dir.path());
+    session(&store, "a", 2).append_wait(vec![closing(5_000)]).unwrap();
+    let raw = rusqlite::Connection::open(dir.path().join("state.db")).unwrap();
+    raw.execute_batch("UPDATE session SET sealed_key = x'00'").unwrap();
+    assert!(store.events(&id("a")).is_err());
+    assert_eq!(store.erase_content(9_000, 9_000).unwrap().contents, 1);
+    assert_eq!(store.events(&id("a")).unwrap().len(), 4);
+    assert_eq!(store.verify().unwrap().result, Outcome::Ok);
+}

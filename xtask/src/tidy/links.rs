@@ -12,7 +12,7 @@ const MAP: &str = "ARCHITECTURE.md";
 const LATER: &str = "## Places for what comes later";
 
 /// The folders at the root that the map may name.
-const ROOTS: &[&str] = &["crates/", "xtask/", "policies/", "docs/"];
+const ROOTS: &[&str] = &["crates/", "xtask/", "policies/", "docs/", "tests/"];
 
 const MEND: &str = "name where it is now, or take the words out";
 

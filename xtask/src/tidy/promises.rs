@@ -18,6 +18,7 @@ const CRATES: &[(&str, &str)] = &[
     ("connect", "crates/connect/"),
     ("gateway", "crates/gateway/"),
     ("client", "crates/client/"),
+    ("scenarios", "tests/"),
     ("xtask", "xtask/"),
 ];
 

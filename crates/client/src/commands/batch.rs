@@ -3,7 +3,7 @@
 //! A line that cannot be read is answered by an error that names it, and the next line is read. Nothing is guessed:
 //! an unknown field, a missing command or a base that is no verdict is such an error.
 
-use std::io::{BufRead as _, Read as _};
+use std::io::{BufRead, Read as _};
 
 use enclos_protocol::api::{CommandQuestion, Gateway};
 use serde::Deserialize;
@@ -29,7 +29,7 @@ struct Question {
 }
 
 /// Answers questions until there are none.
-pub fn run<G: Gateway>(
+pub(crate) fn run<G: Gateway>(
     world: &mut World<'_>,
     gateway: &G,
     defaults: &CommandQuestion,
@@ -37,7 +37,7 @@ pub fn run<G: Gateway>(
     let mut line = Vec::new();
     for number in 1_u64.. {
         line.clear();
-        let read = world.input.by_ref().take(LINE).read_until(b'\n', &mut line)?;
+        let read = (&mut *world.input as &mut dyn BufRead).take(LINE).read_until(b'\n', &mut line)?;
         if read == 0 {
             break;
         }
@@ -48,7 +48,11 @@ pub fn run<G: Gateway>(
         if whole && line.trim_ascii().is_empty() {
             continue;
         }
-        let answer = if whole { answer(gateway, defaults, &line, number) } else { Err((Value::Null, text::batch_long(LINE))) };
+        let answer = if whole {
+            answer(gateway, defaults, &line, number)
+        } else {
+            Err((Value::Null, text::batch_long(LINE)))
+        };
         let answer = answer.unwrap_or_else(|(id, error)| json!({ "id": id, "line": number, "error": error }));
         world.json(&answer)?;
     }
@@ -82,7 +86,14 @@ fn answer<G: Gateway>(
     })?;
     let asked = CommandQuestion { base: question.base.or_else(|| defaults.base.clone()), ..defaults.clone() };
     match gateway.explain_command(&asked, &question.command) {
-        Ok(reading) => Ok(json!({ "id": question.id, "verdict": reading.verdict, "pieces": reading.pieces })),
+        Ok(reading) => {
+            let mut answer =
+                json!({ "id": question.id, "verdict": reading.verdict, "pieces": reading.pieces });
+            if let Some(unreadable) = reading.unreadable {
+                answer["unreadable"] = json!(unreadable);
+            }
+            Ok(answer)
+        }
         Err(error) => Err((question.id, error.message)),
     }
 }

@@ -17,7 +17,7 @@ use crate::style::Role;
 use crate::text;
 
 /// Shows a change set.
-pub fn diff<G, M>(cx: &mut Context<'_, '_, M>, args: &DiffArgs) -> Result<Exit, CommandError>
+pub(crate) fn diff<G, M>(cx: &mut Context<'_, '_, M>, args: &DiffArgs) -> Result<Exit, CommandError>
 where
     G: Gateway,
     M: Fn(Option<&Path>) -> Result<G, ApiError>,
@@ -44,7 +44,7 @@ where
 }
 
 /// Applies a change set.
-pub fn apply<G, M>(cx: &mut Context<'_, '_, M>, args: ApplyArgs) -> Result<Exit, CommandError>
+pub(crate) fn apply<G, M>(cx: &mut Context<'_, '_, M>, args: ApplyArgs) -> Result<Exit, CommandError>
 where
     G: Gateway,
     M: Fn(Option<&Path>) -> Result<G, ApiError>,
@@ -60,11 +60,13 @@ where
 }
 
 /// What an acceptance applied, as rows.
-pub fn applied_rows(applied: &AppliedView, width: usize) -> Vec<Row> {
+pub(crate) fn applied_rows(applied: &AppliedView, width: usize) -> Vec<Row> {
     let mut rows = Vec::new();
-    for (role, sign, files) in
-        [(Role::Good, "✓", &applied.files), (Role::Warn, "⑂", &applied.merged), (Role::Dim, "-", &applied.left)]
-    {
+    for (role, sign, files) in [
+        (Role::Good, "✓", &applied.files),
+        (Role::Warn, "⑂", &applied.merged),
+        (Role::Dim, "-", &applied.left),
+    ] {
         let gutter = Gutter { first: Row::of(role, sign).to(2), rest: Row::new().to(2) };
         rows.extend(files.iter().flat_map(|file| exact(&gutter, Role::Plain, file, width)));
     }
@@ -74,7 +76,7 @@ pub fn applied_rows(applied: &AppliedView, width: usize) -> Vec<Row> {
 }
 
 /// Throws a change set away.
-pub fn discard<G, M>(cx: &mut Context<'_, '_, M>, args: &OneArgs) -> Result<Exit, CommandError>
+pub(crate) fn discard<G, M>(cx: &mut Context<'_, '_, M>, args: &OneArgs) -> Result<Exit, CommandError>
 where
     G: Gateway,
     M: Fn(Option<&Path>) -> Result<G, ApiError>,

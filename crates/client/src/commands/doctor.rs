@@ -15,7 +15,7 @@ use crate::style::Role;
 use crate::text;
 
 /// Runs the checks.
-pub fn run<G, M>(cx: &mut Context<'_, '_, M>, args: JsonArgs) -> Result<Exit, CommandError>
+pub(crate) fn run<G, M>(cx: &mut Context<'_, '_, M>, args: JsonArgs) -> Result<Exit, CommandError>
 where
     G: Gateway,
     M: Fn(Option<&Path>) -> Result<G, ApiError>,

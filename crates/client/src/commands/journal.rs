@@ -19,7 +19,7 @@ use crate::style::Role;
 use crate::text;
 
 /// Writes the journal as JSON lines, to a file or to the standard output.
-pub fn export<G, M>(cx: &mut Context<'_, '_, M>, args: &ExportArgs) -> Result<Exit, CommandError>
+pub(crate) fn export<G, M>(cx: &mut Context<'_, '_, M>, args: &ExportArgs) -> Result<Exit, CommandError>
 where
     G: Gateway,
     M: Fn(Option<&Path>) -> Result<G, ApiError>,
@@ -31,7 +31,8 @@ where
     };
     let exported = match &args.output {
         Some(path) => {
-            let file = std::fs::File::create(path).map_err(|error| CommandError::file(text::WRITE, path, &error))?;
+            let file =
+                std::fs::File::create(path).map_err(|error| CommandError::file(text::WRITE, path, &error))?;
             let mut file = std::io::BufWriter::new(file);
             let exported = gateway.journal_export(session.as_ref(), &mut file)?;
             file.flush().map_err(|error| CommandError::file(text::WRITE, path, &error))?;
@@ -52,7 +53,7 @@ where
 }
 
 /// Verifies an export or the local store. The exit code is the class of the result.
-pub fn verify<G, M>(cx: &mut Context<'_, '_, M>, args: &VerifyArgs) -> Result<Exit, CommandError>
+pub(crate) fn verify<G, M>(cx: &mut Context<'_, '_, M>, args: &VerifyArgs) -> Result<Exit, CommandError>
 where
     G: Gateway,
     M: Fn(Option<&Path>) -> Result<G, ApiError>,
@@ -67,11 +68,12 @@ where
 }
 
 /// A verification as rows.
-pub fn rows(verification: &Verification, width: usize) -> Vec<Row> {
+pub(crate) fn rows(verification: &Verification, width: usize) -> Vec<Row> {
     let role = if verification.exit_code == 0 { Role::Good } else { Role::Bad };
     let sign = if verification.exit_code == 0 { "✓ " } else { "✗ " };
     let first = Row::of(role, sign).and(role, &verification.result).and(Role::Plain, "  ");
-    let mut rows = prose(&Gutter { first, rest: Row::new().to(2) }, Role::Plain, &verification.message, width);
+    let mut rows =
+        prose(&Gutter { first, rest: Row::new().to(2) }, Role::Plain, &verification.message, width);
     let mut facts = vec![
         (text::VERIFY_ENTRIES, verification.entries.to_string()),
         (text::VERIFY_SESSIONS, verification.sessions.to_string()),
@@ -102,7 +104,8 @@ mod tests {
             anchor: "unanchored".to_owned(),
             message: "the hash of an entry does not fit its bytes".to_owned(),
         };
-        let shown: String = rows(&verification, 80).iter().map(|row| row.render(Paint::PLAIN) + "\n").collect();
+        let shown: String =
+            rows(&verification, 80).iter().map(|row| row.render(Paint::PLAIN) + "\n").collect();
         insta::assert_snapshot!(shown);
     }
 }

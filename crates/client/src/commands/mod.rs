@@ -25,13 +25,13 @@ use crate::resolve;
 use crate::world::{Look, World};
 
 /// What every command gets.
-pub struct Context<'c, 'w, M> {
+pub(crate) struct Context<'c, 'w, M> {
     /// The process.
-    pub world: &'c mut World<'w>,
+    pub(crate) world: &'c mut World<'w>,
     /// How it looks.
-    pub look: Look,
+    pub(crate) look: Look,
     /// Opens the gateway.
-    pub make: &'c M,
+    pub(crate) make: &'c M,
 }
 
 impl<G, M> Context<'_, '_, M>
@@ -53,7 +53,7 @@ where
 }
 
 /// Runs a command.
-pub async fn run<G, M>(
+pub(crate) async fn run<G, M>(
     command: LowCommand,
     world: &mut World<'_>,
     look: Look,

@@ -19,7 +19,7 @@ use crate::style::Role;
 use crate::text;
 
 /// Reads policy files.
-pub fn check<G, M>(cx: &mut Context<'_, '_, M>, args: &CheckArgs) -> Result<Exit, CommandError>
+pub(crate) fn check<G, M>(cx: &mut Context<'_, '_, M>, args: &CheckArgs) -> Result<Exit, CommandError>
 where
     G: Gateway,
     M: Fn(Option<&Path>) -> Result<G, ApiError>,
@@ -49,7 +49,7 @@ fn check_rows(report: &PolicyReport, width: usize) -> Vec<Row> {
 }
 
 /// Says why a call gets its verdict.
-pub fn explain<G, M>(cx: &mut Context<'_, '_, M>, args: ExplainArgs) -> Result<Exit, CommandError>
+pub(crate) fn explain<G, M>(cx: &mut Context<'_, '_, M>, args: ExplainArgs) -> Result<Exit, CommandError>
 where
     G: Gateway,
     M: Fn(Option<&Path>) -> Result<G, ApiError>,
@@ -100,7 +100,10 @@ fn explain_rows(told: &Explanation, width: usize) -> Vec<Row> {
 }
 
 /// Reads a command, or a batch of them.
-pub fn explain_command<G, M>(cx: &mut Context<'_, '_, M>, args: ExplainCommandArgs) -> Result<Exit, CommandError>
+pub(crate) fn explain_command<G, M>(
+    cx: &mut Context<'_, '_, M>,
+    args: ExplainCommandArgs,
+) -> Result<Exit, CommandError>
 where
     G: Gateway,
     M: Fn(Option<&Path>) -> Result<G, ApiError>,
@@ -122,6 +125,14 @@ where
 
 fn reading_rows(reading: &Reading, width: usize) -> Vec<Row> {
     let mut rows = vec![Row::of(verdict_role(reading.verdict), reading.verdict.as_str())];
+    if let Some(unreadable) = &reading.unreadable {
+        rows.extend(exact(
+            &Gutter::spaces(2),
+            Role::Plain,
+            &text::unreadable(&unreadable.to_string()),
+            width,
+        ));
+    }
     rows.extend(reading.pieces.iter().flat_map(|one| piece(&Row::new().to(2), one, width)));
     rows
 }
@@ -154,7 +165,8 @@ mod tests {
             pieces: Vec::new(),
             policy_digest: "sha256:ab".to_owned(),
         };
-        let shown: String = explain_rows(&told, 70).iter().map(|row| row.render(Paint::PLAIN) + "\n").collect();
+        let shown: String =
+            explain_rows(&told, 70).iter().map(|row| row.render(Paint::PLAIN) + "\n").collect();
         insta::assert_snapshot!(shown);
     }
 }

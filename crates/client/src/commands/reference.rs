@@ -1,5 +1,7 @@
 //! `reference`: pages of the documentation that are generated from what the product is, in Markdown.
 
+use std::fmt::Write as _;
+
 use clap::{Arg, Command, CommandFactory as _};
 use enclos_protocol::env;
 
@@ -9,8 +11,8 @@ use crate::exit::Exit;
 use crate::text;
 use crate::world::World;
 
-/// Prints a page.
-pub fn run(world: &mut World<'_>, page: Page) -> Result<Exit, CommandError> {
+/// Prints a page. (Writing to a string, as is done below, cannot fail.)
+pub(crate) fn run(world: &mut World<'_>, page: Page) -> Result<Exit, CommandError> {
     let text = match page {
         Page::Cli => cli(),
         Page::Environment => environment(),
@@ -30,18 +32,20 @@ fn cli() -> String {
 }
 
 fn command(of: &Command, name: &str, page: &mut String) {
-    page.push_str(&format!("\n## `{name}`\n\n"));
+    let _ = writeln!(page, "\n## `{name}`\n");
     if let Some(about) = of.get_about() {
-        page.push_str(&format!("{about}.\n"));
+        let _ = writeln!(page, "{about}.");
     }
     for block in [of.get_before_help(), of.get_after_help()].into_iter().flatten() {
-        page.push_str(&format!("\n```text\n{}\n```\n", block.to_string().trim_end()));
+        let _ = writeln!(page, "\n```text\n{}\n```", block.to_string().trim_end());
     }
-    let arguments: Vec<&Arg> =
-        of.get_arguments().filter(|arg| !arg.is_hide_set() && !matches!(arg.get_id().as_str(), "help" | "version")).collect();
+    let arguments: Vec<&Arg> = of
+        .get_arguments()
+        .filter(|arg| !arg.is_hide_set() && !matches!(arg.get_id().as_str(), "help" | "version"))
+        .collect();
     if !arguments.is_empty() {
         page.push_str(text::REFERENCE_OPTIONS);
-        arguments.iter().for_each(|arg| page.push_str(&argument(arg)));
+        page.extend(arguments.into_iter().map(argument));
     }
     for sub in of.get_subcommands().filter(|sub| !sub.is_hide_set()) {
         command(sub, &format!("{name} {}", sub.get_name()), page);
@@ -49,7 +53,13 @@ fn command(of: &Command, name: &str, page: &mut String) {
 }
 
 fn argument(arg: &Arg) -> String {
-    let values = arg.get_value_names().unwrap_or_default().iter().map(ToString::to_string).collect::<Vec<_>>().join(" ");
+    let values = arg
+        .get_value_names()
+        .unwrap_or_default()
+        .iter()
+        .map(ToString::to_string)
+        .collect::<Vec<_>>()
+        .join(" ");
     let takes = arg.get_action().takes_values();
     let value = if takes { values } else { String::new() };
     let name = match (arg.get_short(), arg.get_long()) {
@@ -57,8 +67,12 @@ fn argument(arg: &Arg) -> String {
         (None, Some(long)) => format!("--{long} {value}"),
         _ => value,
     };
-    let choices: Vec<String> =
-        arg.get_possible_values().iter().filter(|_| takes).map(|value| format!("`{}`", value.get_name())).collect();
+    let choices: Vec<String> = arg
+        .get_possible_values()
+        .iter()
+        .filter(|_| takes)
+        .map(|value| format!("`{}`", value.get_name()))
+        .collect();
     let choices = if choices.is_empty() { String::new() } else { format!(" ({})", choices.join(", ")) };
     let help = arg.get_help().map(ToString::to_string).unwrap_or_default();
     format!("| `{}` | {}{choices} |\n", name.trim(), help.replace('|', "\\|"))
@@ -68,7 +82,7 @@ fn environment() -> String {
     let mut page = text::reference_head(text::REFERENCE_ENVIRONMENT);
     page.push_str(text::REFERENCE_VARIABLES);
     for variable in env::ALL {
-        page.push_str(&format!("| `{}` | {} | {} |\n", variable.name, variable.purpose, variable.default));
+        let _ = writeln!(page, "| `{}` | {} | {} |", variable.name, variable.purpose, variable.default);
     }
     page
 }
@@ -77,7 +91,7 @@ fn events() -> String {
     let mut page = text::reference_head(text::REFERENCE_EVENTS);
     page.push_str(text::REFERENCE_FIELDS);
     for event in enclos_protocol::catalogue::EVENTS {
-        page.push_str(&format!("| `{}` | {} | {} |\n", event.name, event.purpose, event.fields));
+        let _ = writeln!(page, "| `{}` | {} | {} |", event.name, event.purpose, event.fields);
     }
     page
 }

@@ -17,7 +17,7 @@ use crate::style::Role;
 use crate::text;
 
 /// Runs the command. Several words are joined by spaces, as `ssh` does; quote the command to keep its own.
-pub fn run<G, M>(cx: &mut Context<'_, '_, M>, args: SandboxRunArgs) -> Result<Exit, CommandError>
+pub(crate) fn run<G, M>(cx: &mut Context<'_, '_, M>, args: SandboxRunArgs) -> Result<Exit, CommandError>
 where
     G: Gateway,
     M: Fn(Option<&Path>) -> Result<G, ApiError>,
@@ -34,7 +34,8 @@ where
         cx.world.json(&report)?;
         return Ok(report.runs.last().map_or(Exit::OUR_FAILURE, exit));
     }
-    let mut pipes = [Pipe::new(cx.world.out, cx.world.tty.output), Pipe::new(cx.world.err, cx.world.tty.error)];
+    let mut pipes =
+        [Pipe::new(cx.world.out, cx.world.tty.output), Pipe::new(cx.world.err, cx.world.tty.error)];
     let report = gateway.sandbox_run(&request, &mut |stderr, bytes| pipes[usize::from(stderr)].put(bytes))?;
     let broken = pipes.iter_mut().find_map(Pipe::end);
     if let Some(error) = broken {
@@ -85,7 +86,8 @@ fn remark<M>(cx: &mut Context<'_, '_, M>, run: &CommandRun) {
         lines.push(text::output_dropped(run.dropped_bytes));
     }
     let gutter = Gutter { first: Row::of(Role::Dim, "· "), rest: Row::new().to(2) };
-    let rows: Vec<Row> = lines.iter().flat_map(|line| prose(&gutter, Role::Dim, line, cx.look.width)).collect();
+    let rows: Vec<Row> =
+        lines.iter().flat_map(|line| prose(&gutter, Role::Dim, line, cx.look.width)).collect();
     cx.world.err_rows(cx.look, &rows);
 }
 

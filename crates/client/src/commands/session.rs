@@ -15,7 +15,7 @@ use crate::signals::Signals;
 use crate::{headless, resolve, terminal, text};
 
 /// Opens a session for one task.
-pub async fn run<G, M>(cx: &mut Context<'_, '_, M>, args: &RunArgs) -> Result<Exit, CommandError>
+pub(crate) async fn run<G, M>(cx: &mut Context<'_, '_, M>, args: &RunArgs) -> Result<Exit, CommandError>
 where
     G: Gateway,
     M: Fn(Option<&Path>) -> Result<G, ApiError>,
@@ -33,7 +33,7 @@ where
 }
 
 /// Opens a conversation.
-pub async fn chat<G, M>(cx: &mut Context<'_, '_, M>, args: &ChatArgs) -> Result<Exit, CommandError>
+pub(crate) async fn chat<G, M>(cx: &mut Context<'_, '_, M>, args: &ChatArgs) -> Result<Exit, CommandError>
 where
     G: Gateway,
     M: Fn(Option<&Path>) -> Result<G, ApiError>,
@@ -48,7 +48,7 @@ where
 }
 
 /// Takes up a session.
-pub async fn resume<G, M>(cx: &mut Context<'_, '_, M>, args: ResumeArgs) -> Result<Exit, CommandError>
+pub(crate) async fn resume<G, M>(cx: &mut Context<'_, '_, M>, args: ResumeArgs) -> Result<Exit, CommandError>
 where
     G: Gateway,
     M: Fn(Option<&Path>) -> Result<G, ApiError>,

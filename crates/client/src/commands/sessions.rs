@@ -19,7 +19,7 @@ use crate::style::Role;
 use crate::text;
 
 /// Lists sessions.
-pub fn list<G, M>(cx: &mut Context<'_, '_, M>, args: JsonArgs) -> Result<Exit, CommandError>
+pub(crate) fn list<G, M>(cx: &mut Context<'_, '_, M>, args: JsonArgs) -> Result<Exit, CommandError>
 where
     G: Gateway,
     M: Fn(Option<&Path>) -> Result<G, ApiError>,
@@ -73,7 +73,7 @@ fn state_role(row: &SessionRow) -> Role {
 }
 
 /// Shows one session.
-pub fn show<G, M>(cx: &mut Context<'_, '_, M>, args: &OneArgs) -> Result<Exit, CommandError>
+pub(crate) fn show<G, M>(cx: &mut Context<'_, '_, M>, args: &OneArgs) -> Result<Exit, CommandError>
 where
     G: Gateway,
     M: Fn(Option<&Path>) -> Result<G, ApiError>,
@@ -106,7 +106,8 @@ fn detail_rows(detail: &SessionDetail, width: usize) -> Vec<Row> {
     );
     rows.push(Row::new());
     for line in &detail.timeline {
-        let first = Row::of(Role::Dim, &text::clock(&line.time)).and(Role::Plain, " ").and(Role::Bold, &line.kind);
+        let first =
+            Row::of(Role::Dim, &text::clock(&line.time)).and(Role::Plain, " ").and(Role::Bold, &line.kind);
         let first = first.to(30).and(Role::Plain, " ");
         rows.extend(exact(&Gutter { first, rest: Row::new().to(4) }, Role::Plain, &line.text, width));
     }
@@ -114,7 +115,7 @@ fn detail_rows(detail: &SessionDetail, width: usize) -> Vec<Row> {
 }
 
 /// Stops a session.
-pub async fn stop<G, M>(cx: &mut Context<'_, '_, M>, args: &OneArgs) -> Result<Exit, CommandError>
+pub(crate) async fn stop<G, M>(cx: &mut Context<'_, '_, M>, args: &OneArgs) -> Result<Exit, CommandError>
 where
     G: Gateway,
     M: Fn(Option<&Path>) -> Result<G, ApiError>,

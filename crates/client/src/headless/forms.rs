@@ -2,8 +2,6 @@
 //!
 //! Data goes to the standard output, progress to the standard error.
 
-use std::io::Write as _;
-
 use enclos_core::ids::SessionId;
 use enclos_core::verdict::Verdict;
 use enclos_protocol::event::{ApprovalState, Body, Event, SessionState, Speaker};
@@ -16,7 +14,7 @@ use crate::layout::{Gutter, prose};
 use crate::render::transcript::Transcript;
 use crate::style::Role;
 use crate::text;
-use crate::world::{Look, World, json_line};
+use crate::world::{Look, World};
 
 /// What is remembered of the events for the end.
 #[derive(Debug, Default)]
@@ -30,7 +28,7 @@ struct Facts {
 }
 
 /// A form of output.
-pub struct Form {
+pub(crate) struct Form {
     output: Output,
     look: Look,
     facts: Facts,
@@ -41,12 +39,18 @@ pub struct Form {
 
 impl Form {
     /// An output of this form.
-    pub fn new(output: Output, look: Look) -> Self {
-        Self { output, look, facts: Facts::default(), transcript: Transcript::new(look.width, false), held: None }
+    pub(crate) fn new(output: Output, look: Look) -> Self {
+        Self {
+            output,
+            look,
+            facts: Facts::default(),
+            transcript: Transcript::new(look.width, false),
+            held: None,
+        }
     }
 
     /// One more event.
-    pub fn event(&mut self, world: &mut World<'_>, event: &Event) -> Result<(), CommandError> {
+    pub(crate) fn event(&mut self, world: &mut World<'_>, event: &Event) -> Result<(), CommandError> {
         if self.output == Output::StreamJson {
             return world.json(event);
         }
@@ -59,10 +63,9 @@ impl Form {
 
     fn progress(&mut self, world: &mut World<'_>, event: &Event) {
         let last_words = matches!(&event.body, Body::Message { role: Speaker::Assistant, .. });
-        if last_words || matches!(&event.body, Body::CallGenerated { .. }) {
-            if let Some(held) = self.held.take() {
-                self.show(world, &held);
-            }
+        let follows = last_words || matches!(&event.body, Body::CallGenerated { .. });
+        if let Some(held) = self.held.take_if(|_| follows) {
+            self.show(world, &held);
         }
         if last_words {
             self.held = Some(event.clone());
@@ -77,7 +80,12 @@ impl Form {
     }
 
     /// The end of the run.
-    pub fn end(&mut self, world: &mut World<'_>, session: &SessionId, exit: Exit) -> Result<(), CommandError> {
+    pub(crate) fn end(
+        &mut self,
+        world: &mut World<'_>,
+        session: &SessionId,
+        exit: Exit,
+    ) -> Result<(), CommandError> {
         match self.output {
             Output::StreamJson => Ok(()),
             Output::Json => {
@@ -112,8 +120,10 @@ impl Form {
         );
         let mut lines = summary;
         lines.extend(Some(self.facts.next_step.clone()).filter(|step| !step.is_empty()));
-        let rows: Vec<_> =
-            lines.iter().flat_map(|line| prose(&Gutter::default(), Role::Dim, line, self.look.width)).collect();
+        let rows: Vec<_> = lines
+            .iter()
+            .flat_map(|line| prose(&Gutter::default(), Role::Dim, line, self.look.width))
+            .collect();
         world.rows(self.look, &rows)
     }
 }
@@ -160,15 +170,17 @@ impl Facts {
 }
 
 /// An error before there is a session, in the form that was asked for.
-pub fn failed(world: &mut World<'_>, output: Output, error: &CommandError) -> Result<(), CommandError> {
+pub(crate) fn failed(
+    world: &mut World<'_>,
+    output: Output,
+    error: &CommandError,
+) -> Result<(), CommandError> {
     if output != Output::Json {
         return Ok(());
     }
-    let line = json_line(&json!({
+    world.json(&json!({
         "session": null,
         "exit_code": error.exit.code(),
         "error": { "fault": error.fault, "message": error.message, "hints": error.hints },
-    }))?;
-    writeln!(world.out, "{line}")?;
-    Ok(())
+    }))
 }

@@ -5,7 +5,7 @@
 
 mod forms;
 
-pub use forms::failed;
+pub(crate) use forms::failed;
 
 use std::time::Duration;
 
@@ -43,7 +43,7 @@ impl Ending {
 }
 
 /// Follows a session to its end.
-pub async fn follow(
+pub(crate) async fn follow(
     world: &mut World<'_>,
     look: Look,
     output: Output,
@@ -87,7 +87,9 @@ pub async fn follow(
     let exit = match (ending, finished) {
         (Some(ending), _) => ending.exit(),
         (None, Some(code)) => Exit::Passed(code),
-        (None, None) => return Err(CommandError::new(Fault::Unreachable, text::STREAM_CUT).hint(text::HINT_RESUME)),
+        (None, None) => {
+            return Err(CommandError::new(Fault::Unreachable, text::STREAM_CUT).hint(text::HINT_RESUME));
+        }
     };
     if ending != Some(Ending::Pipe) {
         form.end(world, &attached.session, exit)?;

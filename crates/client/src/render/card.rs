@@ -13,7 +13,7 @@ use crate::style::Role;
 use crate::text;
 
 /// The role in which a verdict is shown.
-pub fn verdict_role(verdict: Verdict) -> Role {
+pub(crate) fn verdict_role(verdict: Verdict) -> Role {
     match verdict {
         Verdict::Allow => Role::Good,
         Verdict::Ask => Role::Warn,
@@ -22,7 +22,7 @@ pub fn verdict_role(verdict: Verdict) -> Role {
 }
 
 /// A card within a width.
-pub fn rows(card: &Card, width: usize) -> Vec<Row> {
+pub(crate) fn rows(card: &Card, width: usize) -> Vec<Row> {
     let head = Row::of(Role::Warn, "┌─ ").and(Role::Bold, &text::card_title(&card.tool));
     let mut rows = vec![head.cut(width)];
     rows.extend(exact(&plain(), Role::Plain, &card.title, width));
@@ -71,12 +71,16 @@ fn action(action: &Action, width: usize) -> Vec<Row> {
 }
 
 /// A piece of a command: its verdict, its text, the rule and why.
-pub fn piece(margin: &Row, piece: &Piece, width: usize) -> Vec<Row> {
+pub(crate) fn piece(margin: &Row, piece: &Piece, width: usize) -> Vec<Row> {
     let column = margin.width() + 10;
     let first = margin.clone().and(verdict_role(piece.verdict), piece.verdict.as_str()).to(column);
     let rest = margin.clone().to(column - 2).and(Role::Dim, "↪").to(column);
     let mut rows = exact(&Gutter { first, rest }, Role::Plain, &piece.text, width);
-    let why = if piece.reason.is_empty() { piece.rule.to_string() } else { format!("{}: {}", piece.rule, piece.reason) };
+    let why = if piece.reason.is_empty() {
+        piece.rule.to_string()
+    } else {
+        format!("{}: {}", piece.rule, piece.reason)
+    };
     let under = margin.clone().to(column);
     rows.extend(exact(&Gutter { first: under.clone(), rest: under }, Role::Dim, &why, width));
     rows
@@ -106,7 +110,7 @@ fn facts(card: &Card, width: usize) -> Vec<Row> {
 }
 
 /// What was seen of a card, in one row of the record: used where the card itself was shown in the pager.
-pub fn receipt(card: &Card, count: usize, width: usize) -> Vec<Row> {
+pub(crate) fn receipt(card: &Card, count: usize, width: usize) -> Vec<Row> {
     prose(&plain(), Role::Plain, &text::card_receipt(&card.tool, &card.title, count, &card.digest), width)
 }
 
@@ -168,7 +172,11 @@ mod tests {
         let lines = vec![
             Line { kind: LineKind::Context, text: "steps:".to_owned(), no_newline: false },
             Line { kind: LineKind::Removed, text: "  - run: make".to_owned(), no_newline: false },
-            Line { kind: LineKind::Added, text: "  - run: make test && make install".to_owned(), no_newline: false },
+            Line {
+                kind: LineKind::Added,
+                text: "  - run: make test && make install".to_owned(),
+                no_newline: false,
+            },
         ];
         card(Action::Diff {
             path: "ci.yml".to_owned(),
@@ -197,7 +205,13 @@ mod tests {
                 let last = rows.len() - 1;
                 for (index, row) in rows.iter().enumerate() {
                     let text = row.render(Paint::PLAIN);
-                    let frame = if index == 0 { "┌─ " } else if index == last { "└─" } else { "│" };
+                    let frame = if index == 0 {
+                        "┌─ "
+                    } else if index == last {
+                        "└─"
+                    } else {
+                        "│"
+                    };
                     assert!(text.starts_with(frame), "{text:?}");
                     assert!(index == 0 || row.width() <= width.max(26), "{width}: {text:?}");
                 }
@@ -210,7 +224,8 @@ mod tests {
         let text: String = (0..3000).map(|n| char::from(b'a' + u8::try_from(n % 26).unwrap_or(0))).collect();
         let card = card(Action::Command { text: text.clone(), pieces: Vec::new() });
         let rows = rows(&card, 37);
-        let shown: String = rows.iter().map(|row| row.render(Paint::PLAIN).chars().skip(4).collect::<String>()).collect();
+        let shown: String =
+            rows.iter().map(|row| row.render(Paint::PLAIN).chars().skip(4).collect::<String>()).collect();
         assert!(shown.contains(&text), "{shown}");
     }
 }

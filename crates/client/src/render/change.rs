@@ -10,7 +10,7 @@ use crate::text;
 const NUMBERED: usize = 60;
 
 /// One file in one row, with its flags below.
-pub fn file(view: &FileView, width: usize) -> Vec<Row> {
+pub(crate) fn file(view: &FileView, width: usize) -> Vec<Row> {
     let head = Row::new().to(2).and(role_of(&view.change), text::change_letter(&view.change)).to(4);
     let name = match &view.old_path {
         Some(old) => format!("{old} → {}", view.path),
@@ -46,14 +46,14 @@ fn role_of(change: &str) -> Role {
 }
 
 /// The files of a change set and their sum.
-pub fn summary(files: &[FileView], insertions: u64, deletions: u64, width: usize) -> Vec<Row> {
+pub(crate) fn summary(files: &[FileView], insertions: u64, deletions: u64, width: usize) -> Vec<Row> {
     let mut rows: Vec<Row> = files.iter().flat_map(|view| file(view, width)).collect();
     rows.push(Row::new().to(2).and(Role::Bold, &text::change_sum(files.len(), insertions, deletions)));
     rows
 }
 
 /// A whole change set: each file with its hunks, then what was left out and what can never be applied.
-pub fn whole(set: &ChangeSetView, width: usize) -> Vec<Row> {
+pub(crate) fn whole(set: &ChangeSetView, width: usize) -> Vec<Row> {
     let mut rows = Vec::new();
     for (view, hunks_of) in set.files.iter().zip(&set.hunks) {
         rows.extend(file(view, width));
@@ -65,9 +65,10 @@ pub fn whole(set: &ChangeSetView, width: usize) -> Vec<Row> {
 }
 
 /// The sum of a change set, what was left out and what can never be applied.
-pub fn remarks(set: &ChangeSetView, width: usize) -> Vec<Row> {
-    let mut rows =
-        vec![Row::new().to(2).and(Role::Bold, &text::change_sum(set.files.len(), set.insertions, set.deletions))];
+pub(crate) fn remarks(set: &ChangeSetView, width: usize) -> Vec<Row> {
+    let mut rows = vec![
+        Row::new().to(2).and(Role::Bold, &text::change_sum(set.files.len(), set.insertions, set.deletions)),
+    ];
     if set.ignored > 0 {
         rows.push(Row::new().to(2).and(Role::Dim, &text::ignored_files(set.ignored)));
     }
@@ -79,7 +80,7 @@ pub fn remarks(set: &ChangeSetView, width: usize) -> Vec<Row> {
 }
 
 /// Hunks behind a margin. Nothing is cut: a long line goes on in the next row.
-pub fn hunks(margin: &Row, hunks: &[Hunk], width: usize) -> Vec<Row> {
+pub(crate) fn hunks(margin: &Row, hunks: &[Hunk], width: usize) -> Vec<Row> {
     let mut rows = Vec::new();
     for hunk in hunks {
         let head = format!("@@ -{} +{} @@", hunk.old_start, hunk.new_start);

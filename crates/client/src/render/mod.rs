@@ -1,8 +1,8 @@
 //! How the things of a session look as rows: cards, diffs, events. Pure: values in, rows out.
 
-pub mod card;
-pub mod change;
-pub mod stream;
-pub mod table;
-pub mod title;
-pub mod transcript;
+pub(crate) mod card;
+pub(crate) mod change;
+pub(crate) mod stream;
+pub(crate) mod table;
+pub(crate) mod title;
+pub(crate) mod transcript;

@@ -7,11 +7,11 @@ use crate::layout::{Gutter, Row, Wrap};
 use crate::style::Role;
 
 /// Columns that belong to Enclos.
-pub const MARGIN: usize = 2;
+pub(crate) const MARGIN: usize = 2;
 
 /// A text that is being written.
 #[derive(Clone, Debug)]
-pub struct Stream {
+pub(crate) struct Stream {
     wrap: Wrap,
     reader: Reader,
     /// A carriage return that may belong to a line's end.
@@ -22,13 +22,13 @@ pub struct Stream {
 
 impl Stream {
     /// An empty text within a width.
-    pub fn new(width: usize) -> Self {
+    pub(crate) fn new(width: usize) -> Self {
         let wrap = Wrap::new(&Gutter::spaces(MARGIN), Role::Plain, width);
         Self { wrap, reader: Reader::new(Reading::Prose), carriage: false, open: false }
     }
 
     /// One more fragment; gives the rows that it completes.
-    pub fn put(&mut self, fragment: &str) -> Vec<Row> {
+    pub(crate) fn put(&mut self, fragment: &str) -> Vec<Row> {
         let mut rows = Vec::new();
         for c in fragment.chars() {
             if c == '\n' {
@@ -49,13 +49,13 @@ impl Stream {
     }
 
     /// The end of the text.
-    pub fn end(&mut self) -> Vec<Row> {
+    pub(crate) fn end(&mut self) -> Vec<Row> {
         self.carriage = false;
         if self.open { self.end_line() } else { Vec::new() }
     }
 
     /// The row that is still being written, when there is one.
-    pub fn partial(&self) -> Option<Row> {
+    pub(crate) fn partial(&self) -> Option<Row> {
         self.open.then(|| self.wrap.so_far())
     }
 

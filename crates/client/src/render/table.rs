@@ -4,10 +4,10 @@ use crate::layout::Row;
 use crate::style::Role;
 
 /// A cell: a role and a text.
-pub type Cell = (Role, String);
+pub(crate) type Cell = (Role, String);
 
 /// Rows of a table under its heads, within a width.
-pub fn table(heads: &[&str], lines: &[Vec<Cell>], width: usize) -> Vec<Row> {
+pub(crate) fn table(heads: &[&str], lines: &[Vec<Cell>], width: usize) -> Vec<Row> {
     let mut columns: Vec<usize> = heads.iter().map(|head| Row::of(Role::Bold, head).width()).collect();
     for line in lines {
         for (column, (role, text)) in columns.iter_mut().zip(line) {
@@ -29,7 +29,7 @@ fn row(line: &[Cell], columns: &[usize]) -> Row {
 }
 
 /// Lines of `name  value`, the values under each other.
-pub fn pairs(pairs: &[(&str, String)], width: usize) -> Vec<Row> {
+pub(crate) fn pairs(pairs: &[(&str, String)], width: usize) -> Vec<Row> {
     let column = pairs.iter().map(|(name, _)| name.len()).max().unwrap_or(0) + 2;
     let mut rows = Vec::new();
     for (name, value) in pairs {

@@ -5,7 +5,7 @@ use serde_json::Value;
 use crate::escape;
 
 /// What a call is about: its command, path or pattern; else its arguments as they are.
-pub fn call(tool: &str, arguments: &Value) -> String {
+pub(crate) fn call(tool: &str, arguments: &Value) -> String {
     let of = |key: &str| arguments.get(key).and_then(Value::as_str);
     let told = match tool {
         "bash" => of("command").map(str::to_owned),
@@ -23,7 +23,7 @@ pub fn call(tool: &str, arguments: &Value) -> String {
 }
 
 /// The first line of a text, with a sign when there are more.
-pub fn first_line(text: &str) -> String {
+pub(crate) fn first_line(text: &str) -> String {
     let mut lines = text.trim().lines();
     let first = escape::one_line(lines.next().unwrap_or(""));
     if lines.next().is_some() { format!("{first} …") } else { first }

@@ -21,7 +21,7 @@ const LINE: usize = 400;
 
 /// Where a call stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Stage {
+pub(crate) enum Stage {
     /// Its first fragment arrived.
     Generating,
     /// It is complete, and being judged.
@@ -34,17 +34,17 @@ pub enum Stage {
 
 /// A call under way.
 #[derive(Clone, Debug)]
-pub struct Call {
+pub(crate) struct Call {
     /// Its name.
-    pub id: CallId,
+    pub(crate) id: CallId,
     /// Its tool.
-    pub tool: String,
+    pub(crate) tool: String,
     /// What it is about.
-    pub title: String,
+    pub(crate) title: String,
     /// Where it stands.
-    pub stage: Stage,
+    pub(crate) stage: Stage,
     /// Since when.
-    pub since: Timestamp,
+    pub(crate) since: Timestamp,
     /// Who decided, once it is decided.
     decided: String,
     /// The last lines of its output.
@@ -73,13 +73,13 @@ impl Call {
 
 /// The record of a session.
 #[derive(Debug)]
-pub struct Transcript {
+pub(crate) struct Transcript {
     /// Calls under way, oldest first.
-    pub calls: Vec<Call>,
+    pub(crate) calls: Vec<Call>,
     /// The budget as last told.
-    pub budget: BudgetView,
+    pub(crate) budget: BudgetView,
     /// The state as last told.
-    pub state: SessionState,
+    pub(crate) state: SessionState,
     width: usize,
     streaming: bool,
     stream: Option<Stream>,
@@ -87,7 +87,7 @@ pub struct Transcript {
 
 impl Transcript {
     /// An empty record; `streaming` shows text as it comes rather than message by message.
-    pub fn new(width: usize, streaming: bool) -> Self {
+    pub(crate) fn new(width: usize, streaming: bool) -> Self {
         Self {
             calls: Vec::new(),
             budget: BudgetView::default(),
@@ -99,17 +99,17 @@ impl Transcript {
     }
 
     /// Draws for another width from here on.
-    pub fn resize(&mut self, width: usize) {
+    pub(crate) fn resize(&mut self, width: usize) {
         self.width = width;
     }
 
     /// The row of text that is still being written.
-    pub fn partial(&self) -> Option<Row> {
+    pub(crate) fn partial(&self) -> Option<Row> {
         self.stream.as_ref().and_then(Stream::partial)
     }
 
     /// One more event; gives the rows that it adds to the record.
-    pub fn event(&mut self, event: &Event, now: Timestamp) -> Vec<Row> {
+    pub(crate) fn event(&mut self, event: &Event, now: Timestamp) -> Vec<Row> {
         match &event.body {
             Body::Opened(opened) => {
                 self.budget = opened.budget;
@@ -207,7 +207,9 @@ impl Transcript {
             }
             Body::CallCalling { of } => self.stage(of, Stage::Calling, now),
             Body::CallOutput { of, text, .. } => self.call(of, now).output(text),
-            Body::CallDone { of, result } => return self.end(of, "✓", Role::Good, &text::result(result), now),
+            Body::CallDone { of, result } => {
+                return self.end(of, "✓", Role::Good, &text::result(result), now);
+            }
             Body::CallErrored { of, error, result } => return self.errored(of, error, result.as_ref(), now),
             Body::CallCanceled { of, reason } => return self.end(of, "⊘", Role::Warn, reason, now),
             _ => {}
@@ -274,7 +276,9 @@ impl Transcript {
         if hidden > 0 {
             rows.push(Row::new().to(2 * MARGIN).and(Role::Dim, &text::lines_hidden(hidden)));
         }
-        let row = |line: &&String| Row::new().to(2 * MARGIN).and(Role::Dim, "  ").and(Role::Plain, line).cut(self.width);
+        let row = |line: &&String| {
+            Row::new().to(2 * MARGIN).and(Role::Dim, "  ").and(Role::Plain, line).cut(self.width)
+        };
         rows.extend(tail[skipped..].iter().map(row));
         rows
     }

@@ -18,7 +18,7 @@ const LOOK: Duration = Duration::from_millis(25);
 
 /// What was typed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Key {
+pub(crate) enum Key {
     /// A character.
     Char(char),
     /// One row up.
@@ -49,18 +49,18 @@ pub enum Key {
 
 /// A key with its circumstances.
 #[derive(Clone, Copy, Debug)]
-pub struct Press {
+pub(crate) struct Press {
     /// The key.
-    pub key: Key,
+    pub(crate) key: Key,
     /// When it was read.
-    pub at: Instant,
+    pub(crate) at: Instant,
     /// Whether it came together with others.
-    pub burst: bool,
+    pub(crate) burst: bool,
 }
 
 /// What comes from the terminal.
 #[derive(Debug)]
-pub enum Input {
+pub(crate) enum Input {
     /// A key.
     Press(Press),
     /// Another size: columns and rows.
@@ -73,14 +73,14 @@ pub enum Input {
 
 /// The thread that reads keys.
 #[derive(Debug)]
-pub struct Keys {
+pub(crate) struct Keys {
     stop: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
 }
 
 impl Keys {
     /// Begins to read.
-    pub fn start(to: UnboundedSender<Input>) -> Self {
+    pub(crate) fn start(to: UnboundedSender<Input>) -> Self {
         let stop = Arc::new(AtomicBool::new(false));
         let told = Arc::clone(&stop);
         let thread = std::thread::spawn(move || {

@@ -16,26 +16,26 @@ const SPINNER: [&str; 10] = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "�
 
 /// What the region shows besides the transcript.
 #[derive(Clone, Copy, Debug)]
-pub struct Moment<'m> {
+pub(crate) struct Moment<'m> {
     /// The time.
-    pub now: Timestamp,
+    pub(crate) now: Timestamp,
     /// Counts the drawings.
-    pub tick: usize,
+    pub(crate) tick: usize,
     /// Whether the question takes answers yet.
-    pub armed: bool,
+    pub(crate) armed: bool,
     /// When the question expires, RFC 3339; empty when it does not.
-    pub expires: &'m str,
+    pub(crate) expires: &'m str,
     /// The last remark to the person.
-    pub note: &'m str,
+    pub(crate) note: &'m str,
 }
 
 /// The rows of the region.
-pub fn rows(transcript: &Transcript, mode: &Mode, moment: Moment<'_>) -> Vec<Row> {
+pub(crate) fn rows(transcript: &Transcript, mode: &Mode, moment: Moment<'_>) -> Vec<Row> {
     let mut rows: Vec<Row> = transcript.partial().into_iter().collect();
-    let more = transcript.calls.len().saturating_sub(CALLS);
-    rows.extend(transcript.calls.iter().skip(more).map(|call| self::call(call, moment)));
-    if more > 0 {
-        rows.push(Row::new().to(2).and(Role::Dim, &text::more_calls(more)));
+    let unlisted = transcript.calls.len().saturating_sub(CALLS);
+    rows.extend(transcript.calls.iter().skip(unlisted).map(|call| call_row(call, moment)));
+    if unlisted > 0 {
+        rows.push(Row::new().to(2).and(Role::Dim, &text::more_calls(unlisted)));
     }
     if !moment.note.is_empty() {
         rows.push(Row::of(Role::Warn, "! ").and(Role::Plain, moment.note));
@@ -45,18 +45,24 @@ pub fn rows(transcript: &Transcript, mode: &Mode, moment: Moment<'_>) -> Vec<Row
     rows
 }
 
-fn call(call: &Call, moment: Moment<'_>) -> Row {
+fn call_row(call: &Call, moment: Moment<'_>) -> Row {
     let (sign, role) = match call.stage {
         Stage::Asking => ("?", Role::Warn),
-        Stage::Generating | Stage::Generated | Stage::Calling => (SPINNER[moment.tick % SPINNER.len()], Role::Good),
+        Stage::Generating | Stage::Generated | Stage::Calling => {
+            (SPINNER[moment.tick % SPINNER.len()], Role::Good)
+        }
     };
     let seconds = moment.now.duration_since(call.since).as_secs();
     let stage = text::stage(call.stage, seconds);
-    Row::of(role, sign).to(2).and(Role::Bold, &call.tool).and(Role::Dim, &format!(" {stage}  ")).and(Role::Plain, &call.title)
+    Row::of(role, sign)
+        .to(2)
+        .and(Role::Bold, &call.tool)
+        .and(Role::Dim, &format!(" {stage}  "))
+        .and(Role::Plain, &call.title)
 }
 
 /// The keys of a question, once it takes answers.
-pub fn question(mode: &Mode, moment: Moment<'_>) -> Vec<Row> {
+pub(crate) fn question(mode: &Mode, moment: Moment<'_>) -> Vec<Row> {
     let keys = match mode {
         Mode::Working => return Vec::new(),
         _ if !moment.armed => return vec![Row::of(Role::Dim, text::READ_FIRST)],

@@ -4,7 +4,7 @@ mod face;
 mod guard;
 mod keys;
 mod live;
-mod mode;
+pub(crate) mod mode;
 mod pager;
 mod prompt;
 mod review;
@@ -18,7 +18,7 @@ use crate::signals::Signals;
 use crate::world::{Look, World};
 
 /// Follows a session to the end of the run. The terminal is left as it was, whatever happens.
-pub async fn follow<G: Gateway>(
+pub(crate) async fn follow<G: Gateway>(
     world: &mut World<'_>,
     look: Look,
     gateway: &G,
@@ -35,7 +35,7 @@ pub async fn follow<G: Gateway>(
 }
 
 /// Asks for a line that is not empty. `None` when the person leaves.
-pub fn ask(prompt: &'static str) -> Result<Option<String>, CommandError> {
+pub(crate) fn ask(prompt: &'static str) -> Result<Option<String>, CommandError> {
     loop {
         match prompt::ask(prompt)? {
             prompt::Said::Line(line) if line.trim().is_empty() => {}

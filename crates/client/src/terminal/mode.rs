@@ -12,7 +12,7 @@ use crate::text;
 
 /// What is being asked.
 #[derive(Debug)]
-pub enum Mode {
+pub(crate) enum Mode {
     /// Nothing: the session works.
     Working,
     /// An approval.
@@ -25,18 +25,18 @@ pub enum Mode {
 
 /// An approval that is being asked for.
 #[derive(Debug)]
-pub struct Asking {
+pub(crate) struct Asking {
     /// Its name.
-    pub approval: String,
+    pub(crate) approval: String,
     /// Whether `s` is offered.
-    pub may_remember: bool,
+    pub(crate) may_remember: bool,
     /// The pager, when the card is longer than the screen.
-    pub pager: Option<Pager>,
+    pub(crate) pager: Option<Pager>,
 }
 
 /// What is to be done about a key.
 #[derive(Debug)]
-pub enum Act {
+pub(crate) enum Act {
     /// Nothing at all.
     Nothing,
     /// Another page of the same question.
@@ -64,7 +64,7 @@ pub enum Act {
 }
 
 /// What a key means. `ready`: the whole question was shown before it was typed, and it came alone.
-pub fn key(mode: &mut Mode, key: Key, ready: bool) -> Act {
+pub(crate) fn key(mode: &mut Mode, key: Key, ready: bool) -> Act {
     match key {
         Key::Interrupt => return Act::Interrupt,
         Key::Quit => return Act::Stop,
@@ -72,11 +72,10 @@ pub fn key(mode: &mut Mode, key: Key, ready: bool) -> Act {
         _ => {}
     }
     match mode {
-        Mode::Working => Act::Nothing,
         Mode::Card(asking) => card(asking, key, ready),
         Mode::Extension if ready => extension(key),
         Mode::Review(review) if ready => review.key(key),
-        Mode::Extension | Mode::Review(_) => Act::Nothing,
+        Mode::Working | Mode::Extension | Mode::Review(_) => Act::Nothing,
     }
 }
 
@@ -147,7 +146,9 @@ mod tests {
         for pressed in ALL {
             let act = key(&mut card(true, None), pressed, true);
             match pressed {
-                Key::Char('a') => assert!(matches!(act, Act::Send(Order::Approve { for_session: false, .. }))),
+                Key::Char('a') => {
+                    assert!(matches!(act, Act::Send(Order::Approve { for_session: false, .. })))
+                }
                 Key::Char('s') => assert!(matches!(act, Act::Send(Order::Approve { for_session: true, .. }))),
                 Key::Char('r') => assert!(matches!(act, Act::Send(Order::Reject { word: None, .. }))),
                 Key::Char('R') => assert!(matches!(act, Act::Word(_))),

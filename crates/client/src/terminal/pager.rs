@@ -4,7 +4,7 @@ use crate::terminal::keys::Key;
 
 /// A place in a long text.
 #[derive(Clone, Copy, Debug)]
-pub struct Pager {
+pub(crate) struct Pager {
     /// Rows of the text.
     rows: usize,
     /// Rows of a page, at least 1.
@@ -17,23 +17,23 @@ pub struct Pager {
 
 impl Pager {
     /// The beginning of a text.
-    pub fn new(rows: usize, page: usize) -> Self {
+    pub(crate) fn new(rows: usize, page: usize) -> Self {
         let page = page.max(1);
         Self { rows, page, top: 0, read: page.min(rows) }
     }
 
     /// The rows that are shown.
-    pub fn shown(&self) -> std::ops::Range<usize> {
+    pub(crate) fn shown(&self) -> std::ops::Range<usize> {
         self.top..(self.top + self.page).min(self.rows)
     }
 
     /// Whether the end of the text was shown.
-    pub fn was_read(&self) -> bool {
+    pub(crate) fn was_read(&self) -> bool {
         self.read >= self.rows
     }
 
     /// The text is laid out anew: its place is kept as near as can be, and what was read stays read.
-    pub fn resize(&mut self, rows: usize, page: usize) {
+    pub(crate) fn resize(&mut self, rows: usize, page: usize) {
         let was_read = self.was_read();
         self.rows = rows;
         self.page = page.max(1);
@@ -42,7 +42,7 @@ impl Pager {
     }
 
     /// Follows a key; whether it was one of the pager's.
-    pub fn key(&mut self, key: Key) -> bool {
+    pub(crate) fn key(&mut self, key: Key) -> bool {
         let (page, top) = (self.page, self.top);
         match key {
             Key::Up | Key::Char('k') => self.go(top.saturating_sub(1)),

@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use rustyline::error::ReadlineError;
 use rustyline::{
-    Cmd, ConditionalEventHandler, Config, DefaultEditor, Event, EventContext, EventHandler, ExternalPrinter, KeyCode,
-    KeyEvent, Modifiers, RepeatCount,
+    Cmd, ConditionalEventHandler, Config, DefaultEditor, Event, EventContext, EventHandler, ExternalPrinter,
+    KeyCode, KeyEvent, Modifiers, RepeatCount,
 };
 use tokio::sync::mpsc::UnboundedSender;
 
@@ -16,7 +16,7 @@ use crate::terminal::keys::Input;
 
 /// What the line editor gives.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Said {
+pub(crate) enum Said {
     /// A line.
     Line(String),
     /// Ctrl-C.
@@ -28,32 +28,39 @@ pub enum Said {
 }
 
 /// A line that is being written.
-pub struct Prompt {
-    printer: Box<dyn ExternalPrinter + Send>,
+pub(crate) struct Prompt {
+    /// None where the terminal understands no sequences.
+    printer: Option<Box<dyn ExternalPrinter + Send>>,
 }
 
 impl Prompt {
     /// Asks for a line; the answer goes where keys go.
-    pub fn open(prompt: &'static str, history: &[String], to: UnboundedSender<Input>) -> Result<Self, CommandError> {
+    pub(crate) fn open(
+        prompt: &'static str,
+        history: &[String],
+        to: UnboundedSender<Input>,
+    ) -> Result<Self, CommandError> {
         let (mut editor, quit) = editor(history)?;
-        let printer = editor.create_external_printer().map_err(failed)?;
+        let printer = editor.create_external_printer().ok();
         std::thread::spawn(move || {
             let said = read(&mut editor, &quit, prompt);
             // A run that is over listens no more.
             let _ = to.send(Input::Said(said));
         });
-        Ok(Self { printer: Box::new(printer) })
+        Ok(Self { printer: printer.map(|printer| Box::new(printer) as Box<dyn ExternalPrinter + Send>) })
     }
 
-    /// Prints rows above the line that is being written. They are escaped already.
-    pub fn print(&mut self, text: String) {
-        // The editor may just have ended; then the rows are printed by whoever asks next, or nobody.
-        let _ = self.printer.print(text);
+    /// Prints rows above the line that is being written, and gives them back when it cannot. They are escaped already.
+    pub(crate) fn print(&mut self, text: String) -> Result<(), String> {
+        match &mut self.printer {
+            Some(printer) => printer.print(text.clone()).map_err(|_| text),
+            None => Err(text),
+        }
     }
 }
 
 /// Asks for a line and waits for it.
-pub fn ask(prompt: &'static str) -> Result<Said, CommandError> {
+pub(crate) fn ask(prompt: &'static str) -> Result<Said, CommandError> {
     let (mut editor, quit) = editor(&[])?;
     Ok(read(&mut editor, &quit, prompt))
 }

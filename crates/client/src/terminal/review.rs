@@ -11,7 +11,7 @@ use crate::text;
 
 /// A change set under review.
 #[derive(Debug)]
-pub struct Review {
+pub(crate) struct Review {
     /// Its files.
     files: Vec<FileView>,
     step: Step,
@@ -30,7 +30,7 @@ enum Step {
 
 /// What is asked at this moment.
 #[derive(Debug, PartialEq)]
-pub enum Question<'r> {
+pub(crate) enum Question<'r> {
     /// What is to be done with the whole.
     Menu {
         /// Files that are asked for by themselves.
@@ -51,12 +51,12 @@ pub enum Question<'r> {
 
 impl Review {
     /// A review of these files.
-    pub fn new(files: Vec<FileView>) -> Self {
+    pub(crate) fn new(files: Vec<FileView>) -> Self {
         Self { files, step: Step::Menu }
     }
 
     /// What is asked.
-    pub fn question(&self) -> Question<'_> {
+    pub(crate) fn question(&self) -> Question<'_> {
         match &self.step {
             Step::Menu => Question::Menu { flagged: self.flagged().len() },
             Step::Choosing { queue, at, .. } => {
@@ -71,7 +71,7 @@ impl Review {
     }
 
     /// What a key means here.
-    pub fn key(&mut self, key: Key) -> Act {
+    pub(crate) fn key(&mut self, key: Key) -> Act {
         match &mut self.step {
             Step::Menu => self.menu(key),
             Step::Choosing { .. } => self.choose(key),
@@ -130,7 +130,9 @@ impl Review {
         }
         let paths = |flagged: bool| {
             let of = chosen.iter().map(|&index| &self.files[index]);
-            of.filter(|file| file.flags.is_empty() != flagged).map(|file| file.path.clone()).collect::<Vec<_>>()
+            of.filter(|file| file.flags.is_empty() != flagged)
+                .map(|file| file.path.clone())
+                .collect::<Vec<_>>()
         };
         let nothing = chosen.is_empty() && (!*all || self.files.iter().all(|file| !file.flags.is_empty()));
         let order = Order::Accept { files: (!*all).then(|| paths(false)), flagged: paths(true) };

@@ -19,7 +19,7 @@ const OTHER: (&str, &str) = ("\x1b[?1049h", "\x1b[?1049l");
 
 /// The screen of a terminal.
 #[derive(Debug)]
-pub struct Screen {
+pub(crate) struct Screen {
     paint: Paint,
     fancy: bool,
     width: usize,
@@ -33,33 +33,38 @@ pub struct Screen {
 
 impl Screen {
     /// A screen of this size; `fancy` when it understands sequences.
-    pub fn new(paint: Paint, fancy: bool, width: usize, height: usize) -> Self {
+    pub(crate) fn new(paint: Paint, fancy: bool, width: usize, height: usize) -> Self {
         Self { paint, fancy, width, height, live: Vec::new(), held: Vec::new(), paging: false }
     }
 
     /// Columns.
-    pub fn width(&self) -> usize {
+    pub(crate) fn width(&self) -> usize {
         self.width
     }
 
     /// Rows.
-    pub fn height(&self) -> usize {
+    pub(crate) fn height(&self) -> usize {
         self.height
     }
 
     /// Whether there is a region below the record.
-    pub fn fancy(&self) -> bool {
+    pub(crate) fn fancy(&self) -> bool {
         self.fancy
     }
 
     /// Another size. The terminal has wrapped what was drawn; the region is found again by its cells.
-    pub fn resize(&mut self, width: usize, height: usize) {
+    pub(crate) fn resize(&mut self, width: usize, height: usize) {
         self.width = width;
         self.height = height;
     }
 
     /// Adds rows to the record and draws the region below it.
-    pub fn draw(&mut self, out: &mut dyn Write, record: &[Row], live: &[Row]) -> Result<(), CommandError> {
+    pub(crate) fn draw(
+        &mut self,
+        out: &mut dyn Write,
+        record: &[Row],
+        live: &[Row],
+    ) -> Result<(), CommandError> {
         if self.paging {
             self.held.extend_from_slice(record);
             return Ok(());
@@ -82,7 +87,7 @@ impl Screen {
     }
 
     /// Takes the region away and shows the cursor: somebody else writes now.
-    pub fn yield_to(&mut self, out: &mut dyn Write) -> Result<(), CommandError> {
+    pub(crate) fn yield_to(&mut self, out: &mut dyn Write) -> Result<(), CommandError> {
         self.unpage(out)?;
         let mut text = String::new();
         if self.fancy {
@@ -94,7 +99,12 @@ impl Screen {
     }
 
     /// Shows a page of a long text on the other screen, with rows at its foot.
-    pub fn page(&mut self, out: &mut dyn Write, rows: &[Row], foot: &[Row]) -> Result<(), CommandError> {
+    pub(crate) fn page(
+        &mut self,
+        out: &mut dyn Write,
+        rows: &[Row],
+        foot: &[Row],
+    ) -> Result<(), CommandError> {
         let mut text = String::from(SYNC.0);
         if !self.paging {
             text.push_str(OTHER.0);
@@ -117,7 +127,7 @@ impl Screen {
     }
 
     /// Back to the record, with what came meanwhile.
-    pub fn unpage(&mut self, out: &mut dyn Write) -> Result<(), CommandError> {
+    pub(crate) fn unpage(&mut self, out: &mut dyn Write) -> Result<(), CommandError> {
         if !self.paging {
             return Ok(());
         }
@@ -182,7 +192,10 @@ mod tests {
         screen.resize(8, 10);
         out.clear();
         screen.draw(&mut out, &[], &[]).expect("a vector takes all");
-        assert!(String::from_utf8_lossy(&out).contains("\x1b[2A"), "two rows of the first, one of the second");
+        assert!(
+            String::from_utf8_lossy(&out).contains("\x1b[2A"),
+            "two rows of the first, one of the second"
+        );
     }
 
     #[test]

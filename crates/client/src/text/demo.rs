@@ -1,12 +1,11 @@
 //! Sentences of the demonstration.
 
 /// The first words.
-pub const DEMO_WELCOME: &str =
-    "A demonstration: an agent mends a bug under a policy. Only the model is played from a script; all else is real.";
+pub(crate) const DEMO_WELCOME: &str = "A demonstration: an agent mends a bug under a policy. Only the model is played from a script; all else is real.";
 /// The task.
-pub const DEMO_TASK: &str = "The test of this calculator fails. Find out why and mend it.";
+pub(crate) const DEMO_TASK: &str = "The test of this calculator fails. Find out why and mend it.";
 /// What the script model says, turn by turn.
-pub const DEMO_TURNS: [&str; 6] = [
+pub(crate) const DEMO_TURNS: [&str; 6] = [
     "I will look at the project first.",
     "Multiplication looks suspicious. I will run the test to see it fail.",
     "The test fails as expected. I will try to take over the file as root.",
@@ -15,47 +14,54 @@ pub const DEMO_TURNS: [&str; 6] = [
     "The product was computed as a sum. I changed one line in calc.sh, and all tests pass.",
 ];
 /// A card that answered itself.
-pub const DEMO_ANSWERED: &str =
+pub(crate) const DEMO_ANSWERED: &str =
     "`--yes` approves this. The journal says that it was automation: a person would press `a`.";
 /// A change set that was accepted by itself.
-pub const DEMO_ACCEPTED: &str = "`--yes` accepts the changes. Until now the repository was untouched.";
+pub(crate) const DEMO_ACCEPTED: &str = "`--yes` accepts the changes. Until now the repository was untouched.";
 /// Nothing was applied.
-pub const DEMO_NOT_APPLIED: &str =
+pub(crate) const DEMO_NOT_APPLIED: &str =
     "The change was not accepted, so the repository is as it was: nothing leaves the sandbox without a yes.";
 /// The change was applied.
-pub const DEMO_APPLIED: &str = "The change set is applied. Now the project's own test, in a fresh sandbox over your tree.";
+pub(crate) const DEMO_APPLIED: &str =
+    "The change set is applied. Now the project's own test, in a fresh sandbox over your tree.";
 /// The test fails.
-pub const DEMO_TEST_FAILED: &str = "the change was applied and the project's test still fails";
+pub(crate) const DEMO_TEST_FAILED: &str = "the change was applied and the project's test still fails";
 /// The test passes.
-pub const DEMO_TEST_PASSED: &str = "The test passes. Every step above is in the journal, which is verified now.";
+pub(crate) const DEMO_TEST_PASSED: &str =
+    "The test passes. Every step above is in the journal, which is verified now.";
 
 /// The repository.
-pub fn demo_made(repo: &str, with_git: bool) -> String {
+pub(crate) fn demo_made(repo: &str, with_git: bool) -> String {
     let history = if with_git { "with one commit" } else { "without git, which was not found" };
     format!("A small repository with a failing test, {history}: {repo}")
 }
 
 /// The rules.
-pub fn demo_rules(yes: bool) -> String {
+pub(crate) fn demo_rules(yes: bool) -> String {
     let answers = if yes { "The demonstration answers the cards itself." } else { "You answer the cards." };
-    format!("The policy is `strict`: reading is allowed, writing and commands ask, some commands never run. {answers}")
+    format!(
+        "The policy is `strict`: reading is allowed, writing and commands ask, some commands never run. {answers}"
+    )
 }
 
 /// A run that did not come to its end.
-pub fn demo_ended(code: u8) -> String {
+pub(crate) fn demo_ended(code: u8) -> String {
     format!("The session ended with code {code} before the demonstration was over.")
 }
 
 /// The folder that stays.
-pub fn demo_kept(path: &str) -> String {
+pub(crate) fn demo_kept(path: &str) -> String {
     format!("Kept: {path}")
 }
 
 /// The last words, a line each.
-pub fn demo_done(session: &str) -> Vec<String> {
+pub(crate) fn demo_done(session: &str) -> Vec<String> {
     vec![
-        format!("Shown in {session}: reads ran by themselves, a test and an edit waited for an answer, `sudo` never ran,"),
-        "the repository changed only when the change set was accepted, and the journal tells all of it.".to_owned(),
+        format!(
+            "Shown in {session}: reads ran by themselves, a test and an edit waited for an answer, `sudo` never ran,"
+        ),
+        "the repository changed only when the change set was accepted, and the journal tells all of it."
+            .to_owned(),
         "Now yours: enclos run --model openai:URL#MODEL \"your task\"".to_owned(),
     ]
 }

@@ -1,12 +1,13 @@
 //! The words of `--help`, one constant each: examples first, then what a command does, then its options.
 
 /// The order of a help page.
-pub const TEMPLATE: &str = "{about-with-newline}\n{before-help}{usage-heading} {usage}\n\n{all-args}{after-help}";
+pub(crate) const TEMPLATE: &str =
+    "{about-with-newline}\n{before-help}{usage-heading} {usage}\n\n{all-args}{after-help}";
 
 /// `enclos`.
-pub const ABOUT: &str = "Runs AI-agent sessions under rules that no model can soften.";
+pub(crate) const ABOUT: &str = "Runs AI-agent sessions under rules that no model can soften.";
 /// Examples of `enclos`.
-pub const EXAMPLES: &str = "\
+pub(crate) const EXAMPLES: &str = "\
 Examples:
   enclos demo                                       see a whole session, nothing to set up
   enclos run \"fix the failing test\"                 one session on this repository
@@ -16,37 +17,38 @@ Examples:
   enclos doctor                                     check this machine
 ";
 /// Exit codes.
-pub const CODES: &str = "\
+pub(crate) const CODES: &str = "\
 Exit codes:
   0 done · 1 failed · 2 usage or configuration · 3 budget spent · 4 something was refused by policy or a person ·
   5 approval needed or expired · 6 gateway or model unreachable · 129, 130, 141, 143 ended by a signal";
 
 /// `--plain`.
-pub const PLAIN: &str = "Plain lines: no live region, no cursor movement";
+pub(crate) const PLAIN: &str = "Plain lines: no live region, no cursor movement";
 /// `--color`.
-pub const COLOR: &str = "When to use colours [`NO_COLOR` is honoured]";
+pub(crate) const COLOR: &str = "When to use colours [`NO_COLOR` is honoured]";
 /// `--json`.
-pub const JSON: &str = "Print JSON";
+pub(crate) const JSON: &str = "Print JSON";
 /// ID.
-pub const ID: &str = "A session: its name, the unique beginning of it, or `last`";
+pub(crate) const ID: &str = "A session: its name, the unique beginning of it, or `last`";
 
 /// `demo`.
-pub const DEMO: &str = "Shows a whole session on a small repository, with the real policy, sandbox and journal";
+pub(crate) const DEMO: &str =
+    "Shows a whole session on a small repository, with the real policy, sandbox and journal";
 /// Examples of `demo`.
-pub const DEMO_EXAMPLES: &str = "\
+pub(crate) const DEMO_EXAMPLES: &str = "\
 Examples:
   enclos demo          you answer the cards
   enclos demo --yes    the demonstration answers them itself
 ";
 /// `demo --yes`.
-pub const DEMO_YES: &str = "Answer the cards itself; the journal says that it was no person";
+pub(crate) const DEMO_YES: &str = "Answer the cards itself; the journal says that it was no person";
 /// `demo --keep`.
-pub const DEMO_KEEP: &str = "Keep the folder with the repository and the journal";
+pub(crate) const DEMO_KEEP: &str = "Keep the folder with the repository and the journal";
 
 /// `run`.
-pub const RUN: &str = "Runs one session: a task, a sandbox, a change set";
+pub(crate) const RUN: &str = "Runs one session: a task, a sandbox, a change set";
 /// Examples of `run`.
-pub const RUN_EXAMPLES: &str = "\
+pub(crate) const RUN_EXAMPLES: &str = "\
 Examples:
   enclos run \"fix the failing test\"
   enclos run --preset balanced --model openai:http://127.0.0.1:8080/v1#qwen \"add a changelog\"
@@ -54,195 +56,200 @@ Examples:
   enclos run --model script:turns.json \"replay these turns\"
 ";
 /// TASK.
-pub const TASK: &str = "What is to be done; `-` reads it from the standard input of a headless run";
+pub(crate) const TASK: &str = "What is to be done; `-` reads it from the standard input of a headless run";
 /// `--repo`.
-pub const REPO: &str = "The repository";
+pub(crate) const REPO: &str = "The repository";
 /// `--model`.
-pub const MODEL: &str = "The model: `openai:URL#MODEL`, `script:FILE`, or a name from the configuration";
+pub(crate) const MODEL: &str =
+    "The model: `openai:URL#MODEL`, `script:FILE`, or a name from the configuration";
 /// `--preset`.
-pub const PRESET: &str = "The policy to start from: `strict`, `balanced` or `open`";
+pub(crate) const PRESET: &str = "The policy to start from: `strict`, `balanced` or `open`";
 /// `--policy`.
-pub const POLICY_FILE: &str = "A policy file; may be given several times";
+pub(crate) const POLICY_FILE: &str = "A policy file; may be given several times";
 /// `--headless`.
-pub const HEADLESS: &str = "Without a person: nothing is asked, the change set waits for `enclos apply`";
+pub(crate) const HEADLESS: &str =
+    "Without a person: nothing is asked, the change set waits for `enclos apply`";
 /// `--output`.
-pub const OUTPUT: &str = "What a headless run prints [default: text]";
+pub(crate) const OUTPUT: &str = "What a headless run prints [default: text]";
 /// `--on-ask`.
-pub const ON_ASK: &str = "What becomes of a question that needs a person [default: park]";
+pub(crate) const ON_ASK: &str = "What becomes of a question that needs a person [default: park]";
 /// `--patch`.
-pub const PATCH_FILE: &str = "Also write the patch to a file; what is flagged is left out";
+pub(crate) const PATCH_FILE: &str = "Also write the patch to a file; what is flagged is left out";
 
 /// `chat`.
-pub const CHAT: &str = "Opens a conversation: each message is a turn, until you leave";
+pub(crate) const CHAT: &str = "Opens a conversation: each message is a turn, until you leave";
 /// Examples of `chat`.
-pub const CHAT_EXAMPLES: &str = "\
+pub(crate) const CHAT_EXAMPLES: &str = "\
 Examples:
   enclos chat
   enclos chat --repo ../site \"what does this project do?\"
 ";
 /// MESSAGE of `chat`.
-pub const CHAT_MESSAGE: &str = "The first message";
+pub(crate) const CHAT_MESSAGE: &str = "The first message";
 
 /// `resume`.
-pub const RESUME: &str = "Takes up a session that was left, interrupted or killed";
+pub(crate) const RESUME: &str = "Takes up a session that was left, interrupted or killed";
 /// Examples of `resume`.
-pub const RESUME_EXAMPLES: &str = "\
+pub(crate) const RESUME_EXAMPLES: &str = "\
 Examples:
   enclos resume last
   enclos resume sess_01k \"and now the second test\"
   enclos resume last --headless --extend
 ";
 /// `--extend`.
-pub const EXTEND: &str = "Grant the next extension of a spent budget";
+pub(crate) const EXTEND: &str = "Grant the next extension of a spent budget";
 /// `resume --chat`.
-pub const RESUME_CHAT: &str = "Go on as a conversation";
+pub(crate) const RESUME_CHAT: &str = "Go on as a conversation";
 /// MESSAGE of `resume`.
-pub const RESUME_MESSAGE: &str = "A message to go on with";
+pub(crate) const RESUME_MESSAGE: &str = "A message to go on with";
 
 /// `sessions`.
-pub const SESSIONS: &str = "Lists sessions, the newest first";
+pub(crate) const SESSIONS: &str = "Lists sessions, the newest first";
 /// Examples of `sessions`.
-pub const SESSIONS_EXAMPLES: &str = "Examples:\n  enclos sessions\n  enclos sessions --json\n";
+pub(crate) const SESSIONS_EXAMPLES: &str = "Examples:\n  enclos sessions\n  enclos sessions --json\n";
 /// `show`.
-pub const SHOW: &str = "Shows one session: state, budget, what happened";
+pub(crate) const SHOW: &str = "Shows one session: state, budget, what happened";
 /// Examples of `show`.
-pub const SHOW_EXAMPLES: &str = "Examples:\n  enclos show last\n";
+pub(crate) const SHOW_EXAMPLES: &str = "Examples:\n  enclos show last\n";
 /// `stop`.
-pub const STOP: &str = "Stops a session: its sandbox is destroyed, what was not accepted is thrown away";
+pub(crate) const STOP: &str =
+    "Stops a session: its sandbox is destroyed, what was not accepted is thrown away";
 /// Examples of `stop`.
-pub const STOP_EXAMPLES: &str = "Examples:\n  enclos stop last\n";
+pub(crate) const STOP_EXAMPLES: &str = "Examples:\n  enclos stop last\n";
 
 /// `diff`.
-pub const DIFF: &str = "Shows what a session made";
+pub(crate) const DIFF: &str = "Shows what a session made";
 /// Examples of `diff`.
-pub const DIFF_EXAMPLES: &str = "\
+pub(crate) const DIFF_EXAMPLES: &str = "\
 Examples:
   enclos diff last
   enclos diff last --patch | git apply --check
 ";
 /// `diff --patch`.
-pub const DIFF_PATCH: &str = "Print the patch alone, as `git apply` takes it";
+pub(crate) const DIFF_PATCH: &str = "Print the patch alone, as `git apply` takes it";
 /// `diff --stat`.
-pub const DIFF_STAT: &str = "Print the files and counts alone";
+pub(crate) const DIFF_STAT: &str = "Print the files and counts alone";
 /// `apply`.
-pub const APPLY: &str = "Applies what a session made to your working tree";
+pub(crate) const APPLY: &str = "Applies what a session made to your working tree";
 /// Examples of `apply`.
-pub const APPLY_EXAMPLES: &str = "\
+pub(crate) const APPLY_EXAMPLES: &str = "\
 Examples:
   enclos apply last                            all files that are not flagged
   enclos apply last --files src/lib.rs ci.yml  these files, flagged or not
 ";
 /// `apply --files`.
-pub const APPLY_FILES: &str = "These files only; a flagged file is applied only when it is named here";
+pub(crate) const APPLY_FILES: &str = "These files only; a flagged file is applied only when it is named here";
 /// `discard`.
-pub const DISCARD: &str = "Throws away what a session made";
+pub(crate) const DISCARD: &str = "Throws away what a session made";
 /// Examples of `discard`.
-pub const DISCARD_EXAMPLES: &str = "Examples:\n  enclos discard last\n";
+pub(crate) const DISCARD_EXAMPLES: &str = "Examples:\n  enclos discard last\n";
 
 /// `policy`.
-pub const POLICY: &str = "Questions to the policy";
+pub(crate) const POLICY: &str = "Questions to the policy";
 /// `policy check`.
-pub const CHECK: &str = "Reads policy files and checks their examples";
+pub(crate) const CHECK: &str = "Reads policy files and checks their examples";
 /// Examples of `policy check`.
-pub const CHECK_EXAMPLES: &str = "Examples:\n  enclos policy check policy.toml .enclos.toml\n";
+pub(crate) const CHECK_EXAMPLES: &str = "Examples:\n  enclos policy check policy.toml .enclos.toml\n";
 /// FILE of `policy check`.
-pub const CHECK_FILES: &str = "The files, highest scope first";
+pub(crate) const CHECK_FILES: &str = "The files, highest scope first";
 /// `policy explain`.
-pub const EXPLAIN: &str = "Says what a call would get, by which rule, and why";
+pub(crate) const EXPLAIN: &str = "Says what a call would get, by which rule, and why";
 /// Examples of `policy explain`.
-pub const EXPLAIN_EXAMPLES: &str = "\
+pub(crate) const EXPLAIN_EXAMPLES: &str = "\
 Examples:
   enclos policy explain --tool write
   enclos policy explain --tool edit --args '{\"path\":\"ci.yml\"}' --preset balanced
 ";
 /// `--tool`.
-pub const TOOL: &str = "The tool";
+pub(crate) const TOOL: &str = "The tool";
 /// `--args`.
-pub const ARGS: &str = "Its arguments, one JSON object";
+pub(crate) const ARGS: &str = "Its arguments, one JSON object";
 /// `--role`.
-pub const ROLE: &str = "The person's role [default: developer]";
+pub(crate) const ROLE: &str = "The person's role [default: developer]";
 /// `--surface`.
-pub const SURFACE: &str = "How the session is driven [default: terminal]";
+pub(crate) const SURFACE: &str = "How the session is driven [default: terminal]";
 /// `explain --repo`.
-pub const EXPLAIN_REPO: &str = "The repository whose `.enclos.toml` counts";
+pub(crate) const EXPLAIN_REPO: &str = "The repository whose `.enclos.toml` counts";
 /// `policy explain-command`.
-pub const EXPLAIN_COMMAND: &str = "Reads a command as the policy does: its pieces, their verdicts, and why";
+pub(crate) const EXPLAIN_COMMAND: &str =
+    "Reads a command as the policy does: its pieces, their verdicts, and why";
 /// Examples of `policy explain-command`.
-pub const EXPLAIN_COMMAND_EXAMPLES: &str = "\
+pub(crate) const EXPLAIN_COMMAND_EXAMPLES: &str = "\
 Examples:
   enclos policy explain-command -- 'git log | head'
   enclos policy explain-command --preset balanced -- 'cargo test && sudo rm -rf /'
   echo '{\"id\":1,\"command\":\"ls\"}' | enclos policy explain-command --batch
 ";
 /// `--base`.
-pub const BASE: &str = "The verdict of `bash` without any rule: `allow`, `ask` or `disabled`";
+pub(crate) const BASE: &str = "The verdict of `bash` without any rule: `allow`, `ask` or `disabled`";
 /// `--batch`.
-pub const BATCH: &str = "Read JSON lines `{\"id\",\"base\",\"command\"}` and answer each with a line";
+pub(crate) const BATCH: &str = "Read JSON lines `{\"id\",\"base\",\"command\"}` and answer each with a line";
 /// TEXT.
-pub const COMMAND_TEXT: &str = "The command, best as one quoted text; several words are joined by spaces";
+pub(crate) const COMMAND_TEXT: &str =
+    "The command, best as one quoted text; several words are joined by spaces";
 
 /// `sandbox`.
-pub const SANDBOX: &str = "One sandbox, without a session";
+pub(crate) const SANDBOX: &str = "One sandbox, without a session";
 /// `sandbox run`.
-pub const SANDBOX_RUN: &str = "Runs a command in a sandbox over a repository, which stays untouched";
+pub(crate) const SANDBOX_RUN: &str = "Runs a command in a sandbox over a repository, which stays untouched";
 /// Examples of `sandbox run`.
-pub const SANDBOX_EXAMPLES: &str = "\
+pub(crate) const SANDBOX_EXAMPLES: &str = "\
 Examples:
   enclos sandbox run -- 'cargo test'
   enclos sandbox run --json --repeat 10 -- true
 ";
 /// Exit codes of `sandbox run`.
-pub const SANDBOX_CODES: &str = "\
+pub(crate) const SANDBOX_CODES: &str = "\
 Exit codes:
   that of the command · 124 time limit · 125 the sandbox itself failed · 128 + n ended by signal n";
 /// `--repeat`.
-pub const REPEAT: &str = "Run it so often, in the same sandbox";
+pub(crate) const REPEAT: &str = "Run it so often, in the same sandbox";
 /// `sandbox run --preset`.
-pub const SANDBOX_PRESET: &str = "The preset whose toolchains and limits count";
+pub(crate) const SANDBOX_PRESET: &str = "The preset whose toolchains and limits count";
 
 /// `journal`.
-pub const JOURNAL: &str = "The journal: export and verification";
+pub(crate) const JOURNAL: &str = "The journal: export and verification";
 /// `journal export`.
-pub const EXPORT: &str = "Writes the journal as JSON lines";
+pub(crate) const EXPORT: &str = "Writes the journal as JSON lines";
 /// Examples of `journal export`.
-pub const EXPORT_EXAMPLES: &str = "\
+pub(crate) const EXPORT_EXAMPLES: &str = "\
 Examples:
   enclos journal export -o journal.jsonl
   enclos journal export --session last
 ";
 /// `--session`.
-pub const EXPORT_SESSION: &str = "One session alone: its name, the unique beginning of it, or `last`";
+pub(crate) const EXPORT_SESSION: &str = "One session alone: its name, the unique beginning of it, or `last`";
 /// `-o`.
-pub const EXPORT_FILE: &str = "The file; the standard output when absent";
+pub(crate) const EXPORT_FILE: &str = "The file; the standard output when absent";
 /// `journal verify`.
-pub const VERIFY: &str = "Verifies an export, or the journal of this machine";
+pub(crate) const VERIFY: &str = "Verifies an export, or the journal of this machine";
 /// Examples of `journal verify`.
-pub const VERIFY_EXAMPLES: &str = "\
+pub(crate) const VERIFY_EXAMPLES: &str = "\
 Examples:
   enclos journal verify
   enclos journal verify journal.jsonl
 ";
 /// Exit codes of `journal verify`.
-pub const VERIFY_CODES: &str = "\
+pub(crate) const VERIFY_CODES: &str = "\
 Exit codes:
   0 ok · 1 altered · 2 truncated or missing · 3 fork · 4 only the tail is unsealed · 5 bad input";
 /// FILE of `journal verify`.
-pub const VERIFY_FILE: &str = "An export; the journal of this machine when absent";
+pub(crate) const VERIFY_FILE: &str = "An export; the journal of this machine when absent";
 
 /// `doctor`.
-pub const DOCTOR: &str = "Checks this machine and says how to mend what fails";
+pub(crate) const DOCTOR: &str = "Checks this machine and says how to mend what fails";
 /// Examples of `doctor`.
-pub const DOCTOR_EXAMPLES: &str = "Examples:\n  enclos doctor\n";
+pub(crate) const DOCTOR_EXAMPLES: &str = "Examples:\n  enclos doctor\n";
 /// `completions`.
-pub const COMPLETIONS: &str = "Prints completions for a shell";
+pub(crate) const COMPLETIONS: &str = "Prints completions for a shell";
 /// Examples of `completions`.
-pub const COMPLETIONS_EXAMPLES: &str = "\
+pub(crate) const COMPLETIONS_EXAMPLES: &str = "\
 Examples:
   enclos completions bash > ~/.local/share/bash-completion/completions/enclos
 ";
 /// SHELL.
-pub const SHELL: &str = "The shell";
+pub(crate) const SHELL: &str = "The shell";
 /// `reference`.
-pub const REFERENCE: &str = "Prints a page of the reference";
+pub(crate) const REFERENCE: &str = "Prints a page of the reference";
 /// PAGE.
-pub const PAGE: &str = "The page";
+pub(crate) const PAGE: &str = "The page";

@@ -4,81 +4,78 @@
 //! rows are made, not here.
 
 mod demo;
-pub mod help;
+pub(crate) mod help;
 mod session;
 mod talk;
 mod terminal;
 
-pub use demo::*;
-pub use session::*;
-pub use talk::*;
-pub use terminal::*;
+pub(crate) use demo::*;
+pub(crate) use session::*;
+pub(crate) use talk::*;
+pub(crate) use terminal::*;
 
 /// Before the message of an error.
-pub const ERROR: &str = "error: ";
+pub(crate) const ERROR: &str = "error: ";
 /// Before a hint.
-pub const HINT: &str = "hint: ";
-/// Doing: opening a file.
-pub const OPEN: &str = "open";
+pub(crate) const HINT: &str = "hint: ";
 /// Doing: writing a file.
-pub const WRITE: &str = "write";
+pub(crate) const WRITE: &str = "write";
 /// Doing: finding a folder.
-pub const FIND: &str = "find";
+pub(crate) const FIND: &str = "find";
 
 /// A file that could not be used.
-pub fn file_failed(doing: &str, path: &str, error: &str) -> String {
+pub(crate) fn file_failed(doing: &str, path: &str, error: &str) -> String {
     format!("cannot {doing} `{path}`: {error}")
 }
 
 /// The standard output failed.
-pub fn output_failed(error: &str) -> String {
+pub(crate) fn output_failed(error: &str) -> String {
     format!("cannot write to the standard output or the terminal: {error}")
 }
 
 /// Interactive without a terminal.
-pub const NO_TERMINAL: &str =
-    "this needs a terminal on both the standard input and the standard output: questions are never answered by a pipe";
+pub(crate) const NO_TERMINAL: &str = "this needs a terminal on both the standard input and the standard output: questions are never answered by a pipe";
 /// The way out.
-pub const HINT_HEADLESS: &str = "add `--headless` to run without a person";
+pub(crate) const HINT_HEADLESS: &str = "add `--headless` to run without a person";
 /// The way out of a demonstration.
-pub const HINT_YES: &str = "add `--yes` to let the demonstration answer the cards itself";
+pub(crate) const HINT_YES: &str = "add `--yes` to let the demonstration answer the cards itself";
 /// A headless run without a task.
-pub const NO_TASK: &str = "a headless run needs a task";
+pub(crate) const NO_TASK: &str = "a headless run needs a task";
 /// A task without a word.
-pub const EMPTY_TASK: &str = "the task is empty";
+pub(crate) const EMPTY_TASK: &str = "the task is empty";
 /// How to give a task.
-pub const HINT_TASK: &str = "give the task as the last argument: enclos run \"fix the failing test\"";
+pub(crate) const HINT_TASK: &str = "give the task as the last argument: enclos run \"fix the failing test\"";
 /// A task from the standard input that has no end.
-pub const TASK_TOO_LONG: &str = "the task on the standard input is over 1 MiB";
+pub(crate) const TASK_TOO_LONG: &str = "the task on the standard input is over 1 MiB";
 
 /// A task from the standard input that cannot be read.
-pub fn task_unreadable(error: &str) -> String {
+pub(crate) fn task_unreadable(error: &str) -> String {
     format!("cannot read the task from the standard input: {error}")
 }
 
 /// `last` without any session.
-pub const NO_SESSIONS_YET: &str = "there is no session yet";
+pub(crate) const NO_SESSIONS_YET: &str = "there is no session yet";
 /// How to make one.
-pub const HINT_RUN: &str = "enclos run \"TASK\" opens one";
+pub(crate) const HINT_RUN: &str = "enclos run \"TASK\" opens one";
 /// Where the names are.
-pub const HINT_SESSIONS: &str = "`enclos sessions` lists them";
+pub(crate) const HINT_SESSIONS: &str = "`enclos sessions` lists them";
 
 /// An ID of no session.
-pub fn no_such_session(id: &str) -> String {
+pub(crate) fn no_such_session(id: &str) -> String {
     format!("no session begins with `{id}`")
 }
 
 /// An ID of several sessions.
-pub fn many_sessions(id: &str, count: usize) -> String {
+pub(crate) fn many_sessions(id: &str, count: usize) -> String {
     format!("`{id}` is the beginning of {count} sessions: give more of the name")
 }
 
 /// The runtime could not be made.
-pub fn no_runtime(error: &str) -> String {
+pub(crate) fn no_runtime(error: &str) -> String {
     format!("cannot start: {error}")
 }
 
 /// A number with its noun.
-pub fn count(number: u64, one: &str, many: &str) -> String {
+pub(crate) fn count(number: u64, one: &str, many: &str) -> String {
     format!("{number} {}", if number == 1 { one } else { many })
 }

@@ -2,52 +2,54 @@
 
 use enclos_core::decision::DecidedBy;
 use enclos_core::verdict::Verdict;
-use enclos_protocol::event::{Amounts, ApprovalState, BudgetView, Opened, Outcome, ResultFacts, SessionState};
+use enclos_protocol::event::{
+    Amounts, ApprovalState, BudgetView, Opened, Outcome, ResultFacts, SessionState,
+};
 
 use super::count;
 
 /// Above the change set.
-pub const CHANGES: &str = "Changes";
+pub(crate) const CHANGES: &str = "Changes";
 /// An empty change set.
-pub const NO_CHANGES: &str = "nothing was changed";
+pub(crate) const NO_CHANGES: &str = "nothing was changed";
 /// A file that is not text.
-pub const BINARY: &str = "binary";
+pub(crate) const BINARY: &str = "binary";
 /// Before the reason of a flag.
-pub const FLAG: &str = "⚑";
+pub(crate) const FLAG: &str = "⚑";
 /// A last line without an end.
-pub const NO_NEWLINE: &str = "\\ no newline at the end of the file";
+pub(crate) const NO_NEWLINE: &str = "\\ no newline at the end of the file";
 /// Facts of a card.
-pub const CARD_DIRECTORY: &str = "in";
+pub(crate) const CARD_DIRECTORY: &str = "in";
 /// Files of a card.
-pub const CARD_FILES: &str = "files";
+pub(crate) const CARD_FILES: &str = "files";
 /// Flagged files of a card.
-pub const CARD_FLAGGED: &str = "⚑ flagged";
+pub(crate) const CARD_FLAGGED: &str = "⚑ flagged";
 /// The rule of a card.
-pub const CARD_RULE: &str = "asked by";
+pub(crate) const CARD_RULE: &str = "asked by";
 /// The reason of a card.
-pub const CARD_REASON: &str = "because";
+pub(crate) const CARD_REASON: &str = "because";
 /// The budget of a card.
-pub const CARD_BUDGET: &str = "left";
+pub(crate) const CARD_BUDGET: &str = "left";
 /// The expiry of a card.
-pub const CARD_EXPIRES: &str = "expires";
+pub(crate) const CARD_EXPIRES: &str = "expires";
 
 /// Head of a card.
-pub fn card_title(tool: &str) -> String {
+pub(crate) fn card_title(tool: &str) -> String {
     format!("Approval needed · {tool}")
 }
 
 /// A card that was shown in the pager.
-pub fn card_receipt(tool: &str, title: &str, rows: usize, digest: &str) -> String {
+pub(crate) fn card_receipt(tool: &str, title: &str, rows: usize, digest: &str) -> String {
     format!("{tool} · {title} · a card of {rows} rows was shown page by page · {digest}")
 }
 
 /// A rule and where it stands.
-pub fn rule_of_scope(rule: &str, scope: &str) -> String {
+pub(crate) fn rule_of_scope(rule: &str, scope: &str) -> String {
     if scope.is_empty() { rule.to_owned() } else { format!("{rule} · {scope}") }
 }
 
 /// A state in words.
-pub fn state(state: SessionState) -> &'static str {
+pub(crate) fn state(state: SessionState) -> &'static str {
     match state {
         SessionState::Opening => "opening",
         SessionState::Running => "running",
@@ -60,7 +62,7 @@ pub fn state(state: SessionState) -> &'static str {
 }
 
 /// An end in words.
-pub fn outcome(outcome: Outcome) -> &'static str {
+pub(crate) fn outcome(outcome: Outcome) -> &'static str {
     match outcome {
         Outcome::Accepted => "accepted",
         Outcome::Rejected => "rejected",
@@ -73,12 +75,16 @@ pub fn outcome(outcome: Outcome) -> &'static str {
 }
 
 /// The end of a session.
-pub fn closed(how: Outcome, reason: &str) -> String {
-    if reason.is_empty() { format!("closed: {}", outcome(how)) } else { format!("closed: {} · {reason}", outcome(how)) }
+pub(crate) fn closed(how: Outcome, reason: &str) -> String {
+    if reason.is_empty() {
+        format!("closed: {}", outcome(how))
+    } else {
+        format!("closed: {} · {reason}", outcome(how))
+    }
 }
 
 /// The opening of a session, a line each.
-pub fn opened(session: &str, opened: &Opened) -> Vec<String> {
+pub(crate) fn opened(session: &str, opened: &Opened) -> Vec<String> {
     let mut lines = vec![
         format!("session {session} · {}", opened.repo),
         format!("model {} · policy {}", opened.model, opened.policy.join(", ")),
@@ -98,12 +104,17 @@ pub fn opened(session: &str, opened: &Opened) -> Vec<String> {
 }
 
 /// What is granted.
-pub fn budget_granted(granted: &Amounts) -> String {
-    format!("budget {} actions, {} min, {} tokens", granted.actions, granted.minutes, thousands(granted.tokens))
+pub(crate) fn budget_granted(granted: &Amounts) -> String {
+    format!(
+        "budget {} actions, {} min, {} tokens",
+        granted.actions,
+        granted.minutes,
+        thousands(granted.tokens)
+    )
 }
 
 /// What is left of a budget.
-pub fn budget_left(view: &BudgetView) -> String {
+pub(crate) fn budget_left(view: &BudgetView) -> String {
     let left = |of: fn(&Amounts) -> u64| of(&view.granted).saturating_sub(of(&view.used));
     format!(
         "{} of {} actions · {} of {} min · {} tokens · {} of {} commands · {}",
@@ -119,7 +130,7 @@ pub fn budget_left(view: &BudgetView) -> String {
 }
 
 /// The budget in the live region.
-pub fn budget_bar(view: &BudgetView) -> String {
+pub(crate) fn budget_bar(view: &BudgetView) -> String {
     format!(
         "{}/{} actions · {}/{} min · {}/{} tokens",
         view.used.actions,
@@ -132,7 +143,7 @@ pub fn budget_bar(view: &BudgetView) -> String {
 }
 
 /// A large number, short.
-pub fn thousands(number: u64) -> String {
+pub(crate) fn thousands(number: u64) -> String {
     match number {
         0..10_000 => number.to_string(),
         10_000..10_000_000 => format!("{}k", number / 1000),
@@ -141,13 +152,13 @@ pub fn thousands(number: u64) -> String {
 }
 
 /// A summary of many files.
-pub fn change_sum(files: usize, insertions: u64, deletions: u64) -> String {
+pub(crate) fn change_sum(files: usize, insertions: u64, deletions: u64) -> String {
     let files = count(files as u64, "file", "files");
     format!("{files} changed, {insertions} added, {deletions} removed")
 }
 
 /// The letter of a change.
-pub fn change_letter(change: &str) -> &'static str {
+pub(crate) fn change_letter(change: &str) -> &'static str {
     match change {
         "added" => "A",
         "modified" => "M",
@@ -160,12 +171,12 @@ pub fn change_letter(change: &str) -> &'static str {
 }
 
 /// Files that the repository ignores.
-pub fn ignored_files(number: u64) -> String {
+pub(crate) fn ignored_files(number: u64) -> String {
     format!("{} left out, for the repository ignores them", count(number, "file", "files"))
 }
 
 /// A decision with its author.
-pub fn decided(verdict: Verdict, by: &DecidedBy, rule: &str, reason: &str) -> String {
+pub(crate) fn decided(verdict: Verdict, by: &DecidedBy, rule: &str, reason: &str) -> String {
     let who = author(by);
     let head = match verdict {
         Verdict::Allow => format!("allowed by {who}"),
@@ -181,7 +192,7 @@ pub fn decided(verdict: Verdict, by: &DecidedBy, rule: &str, reason: &str) -> St
 }
 
 /// Who decided.
-pub fn author(by: &DecidedBy) -> String {
+pub(crate) fn author(by: &DecidedBy) -> String {
     match by {
         DecidedBy::Human(user) => user.to_string(),
         DecidedBy::Automation(rule) => format!("rule {rule}"),
@@ -189,7 +200,7 @@ pub fn author(by: &DecidedBy) -> String {
 }
 
 /// What became of a question, when that is not told by the call itself.
-pub fn approval_remark(state: ApprovalState) -> &'static str {
+pub(crate) fn approval_remark(state: ApprovalState) -> &'static str {
     match state {
         ApprovalState::Pending | ApprovalState::Approved | ApprovalState::Denied => "",
         ApprovalState::Expired => "the approval expired: nobody answered in time",
@@ -199,18 +210,18 @@ pub fn approval_remark(state: ApprovalState) -> &'static str {
 }
 
 /// An extension.
-pub fn extension_decided(granted: bool, by: &DecidedBy) -> String {
+pub(crate) fn extension_decided(granted: bool, by: &DecidedBy) -> String {
     format!("extension {} by {}", if granted { "granted" } else { "refused" }, author(by))
 }
 
 /// A summary of the history.
-pub fn compacted(messages: u64, before: u64, after: u64) -> String {
+pub(crate) fn compacted(messages: u64, before: u64, after: u64) -> String {
     let (before, after) = (thousands(before), thousands(after));
     format!("history summarised: {} · {before} → {after} tokens", count(messages, "message", "messages"))
 }
 
 /// What a tool did.
-pub fn result(facts: &ResultFacts) -> String {
+pub(crate) fn result(facts: &ResultFacts) -> String {
     let mut parts = Vec::new();
     if !facts.summary.is_empty() {
         parts.push(facts.summary.clone());
@@ -229,11 +240,11 @@ pub fn result(facts: &ResultFacts) -> String {
 }
 
 /// A duration.
-pub fn milliseconds(ms: f64) -> String {
+pub(crate) fn milliseconds(ms: f64) -> String {
     if ms >= 1000.0 { format!("{:.1} s", ms / 1000.0) } else { format!("{ms:.1} ms") }
 }
 
 /// Lines of output that are not shown.
-pub fn lines_hidden(lines: u64) -> String {
+pub(crate) fn lines_hidden(lines: u64) -> String {
     format!("… {} before", count(lines, "line", "lines"))
 }

@@ -3,12 +3,12 @@
 use super::count;
 
 /// The events ended without a last word.
-pub const STREAM_CUT: &str = "the gateway went away before the run was finished";
+pub(crate) const STREAM_CUT: &str = "the gateway went away before the run was finished";
 /// How to go on.
-pub const HINT_RESUME: &str = "`enclos resume last` takes the session up again";
+pub(crate) const HINT_RESUME: &str = "`enclos resume last` takes the session up again";
 
 /// The end of a headless run, a line each.
-pub fn headless_summary(session: &str, changes: &str, refused: usize, code: u8) -> Vec<String> {
+pub(crate) fn headless_summary(session: &str, changes: &str, refused: usize, code: u8) -> Vec<String> {
     let mut line = format!("{session} · {changes}");
     if refused > 0 {
         line = format!("{line} · {} refused", count(refused as u64, "call", "calls"));
@@ -17,78 +17,78 @@ pub fn headless_summary(session: &str, changes: &str, refused: usize, code: u8) 
 }
 
 /// Where the task is asked for.
-pub const ASK_TASK: &str = "task › ";
+pub(crate) const ASK_TASK: &str = "task › ";
 /// Heads of the listing of sessions.
-pub const SESSION_HEADS: [&str; 5] = ["SESSION", "STATE", "OPENED", "REPOSITORY", "TASK"];
+pub(crate) const SESSION_HEADS: [&str; 5] = ["SESSION", "STATE", "OPENED", "REPOSITORY", "TASK"];
 /// A line of `show`.
-pub const SHOW_SESSION: &str = "session";
+pub(crate) const SHOW_SESSION: &str = "session";
 /// A line of `show`.
-pub const SHOW_STATE: &str = "state";
+pub(crate) const SHOW_STATE: &str = "state";
 /// A line of `show`.
-pub const SHOW_REPO: &str = "repository";
+pub(crate) const SHOW_REPO: &str = "repository";
 /// A line of `show`.
-pub const SHOW_TASK: &str = "task";
+pub(crate) const SHOW_TASK: &str = "task";
 /// A line of `show`.
-pub const SHOW_MODEL: &str = "model";
+pub(crate) const SHOW_MODEL: &str = "model";
 /// A line of `show`.
-pub const SHOW_OPENED: &str = "opened";
+pub(crate) const SHOW_OPENED: &str = "opened";
 /// A line of `show`.
-pub const SHOW_POLICY: &str = "policy";
+pub(crate) const SHOW_POLICY: &str = "policy";
 /// A line of `show`.
-pub const SHOW_BUDGET: &str = "left";
+pub(crate) const SHOW_BUDGET: &str = "left";
 /// A line of `show`.
-pub const SHOW_JOURNAL: &str = "journal";
+pub(crate) const SHOW_JOURNAL: &str = "journal";
 /// Before a remedy.
-pub const REMEDY: &str = "mend: ";
+pub(crate) const REMEDY: &str = "mend: ";
 /// A line of a verification.
-pub const VERIFY_ENTRIES: &str = "entries";
+pub(crate) const VERIFY_ENTRIES: &str = "entries";
 /// A line of a verification.
-pub const VERIFY_SESSIONS: &str = "sessions";
+pub(crate) const VERIFY_SESSIONS: &str = "sessions";
 /// A line of a verification.
-pub const VERIFY_FIRST_BAD: &str = "first bad";
+pub(crate) const VERIFY_FIRST_BAD: &str = "first bad";
 /// A line of a verification.
-pub const VERIFY_ANCHOR: &str = "anchor";
+pub(crate) const VERIFY_ANCHOR: &str = "anchor";
 /// A line of an explanation.
-pub const EXPLAIN_RULE: &str = "rule";
+pub(crate) const EXPLAIN_RULE: &str = "rule";
 /// A line of an explanation.
-pub const EXPLAIN_WHY: &str = "because";
+pub(crate) const EXPLAIN_WHY: &str = "because";
 /// A line of an explanation.
-pub const EXPLAIN_POLICY: &str = "policy";
+pub(crate) const EXPLAIN_POLICY: &str = "policy";
 /// Above the rules that were looked at.
-pub const EXPLAIN_CONSIDERED: &str = "Looked at";
+pub(crate) const EXPLAIN_CONSIDERED: &str = "Looked at";
 
 /// A state on which a process works now.
-pub fn live(state: enclos_protocol::event::SessionState) -> String {
+pub(crate) fn live(state: enclos_protocol::event::SessionState) -> String {
     format!("{} (live)", super::state(state))
 }
 
 /// A time to the minute, as a listing shows it.
-pub fn minute(time: &str) -> String {
+pub(crate) fn minute(time: &str) -> String {
     time.get(..16).unwrap_or(time).replace('T', " ")
 }
 
 /// The clock of a time.
-pub fn clock(time: &str) -> String {
+pub(crate) fn clock(time: &str) -> String {
     time.get(11..19).unwrap_or(time).to_owned()
 }
 
 /// The journal of a session.
-pub fn journal_head(entries: u64, head: &str) -> String {
+pub(crate) fn journal_head(entries: u64, head: &str) -> String {
     format!("{}, head {head}", count(entries, "entry", "entries"))
 }
 
 /// A session that was stopped.
-pub fn stopped(session: &str) -> String {
+pub(crate) fn stopped(session: &str) -> String {
     format!("{session} is stopped; what was not accepted is gone")
 }
 
 /// A change set that was thrown away.
-pub fn discarded(session: &str) -> String {
+pub(crate) fn discarded(session: &str) -> String {
     format!("the changes of {session} are thrown away")
 }
 
 /// A change set that was applied.
-pub fn applied(files: usize, merged: usize, left: usize) -> String {
+pub(crate) fn applied(files: usize, merged: usize, left: usize) -> String {
     let mut line = format!("{} applied", count(files as u64, "file", "files"));
     if merged > 0 {
         line = format!("{line}, {merged} merged three-way");
@@ -100,20 +100,23 @@ pub fn applied(files: usize, merged: usize, left: usize) -> String {
 }
 
 /// An export that was written.
-pub fn exported(entries: u64, sessions: u64) -> String {
+pub(crate) fn exported(entries: u64, sessions: u64) -> String {
     format!("{} of {} written", count(entries, "entry", "entries"), count(sessions, "session", "sessions"))
 }
 
 /// What a verification was held against.
-pub fn anchor(anchor: &str) -> String {
+pub(crate) fn anchor(anchor: &str) -> String {
     match anchor {
-        "unanchored" => "unanchored: nothing outside this machine was compared, so a rewrite of the whole is not seen".to_owned(),
+        "unanchored" => {
+            "unanchored: nothing outside this machine was compared, so a rewrite of the whole is not seen"
+                .to_owned()
+        }
         other => other.to_owned(),
     }
 }
 
 /// A command that was killed.
-pub fn command_killed(why: &str) -> String {
+pub(crate) fn command_killed(why: &str) -> String {
     match why {
         "timeout" => "the command met its time limit and was killed".to_owned(),
         "oom" => "the command was killed for want of memory".to_owned(),
@@ -123,41 +126,46 @@ pub fn command_killed(why: &str) -> String {
 }
 
 /// Output that was counted and thrown away.
-pub fn output_dropped(bytes: u64) -> String {
+pub(crate) fn output_dropped(bytes: u64) -> String {
     format!("{} over the limit were counted and thrown away", count(bytes, "byte", "bytes"))
 }
 
 /// What was read of a policy.
-pub fn policy_counts(rules: u64, examples: u64) -> String {
+pub(crate) fn policy_counts(rules: u64, examples: u64) -> String {
     format!("{}, {} checked", count(rules, "rule", "rules"), count(examples, "example", "examples"))
 }
 
 /// A line of a batch that has no end.
-pub fn batch_long(bytes: u64) -> String {
+pub(crate) fn batch_long(bytes: u64) -> String {
     format!("the line is over {bytes} bytes")
 }
 
 /// A line of a batch that cannot be read.
-pub fn batch_unreadable(line: u64, error: &str) -> String {
+pub(crate) fn batch_unreadable(line: u64, error: &str) -> String {
     format!("line {line} is no question `{{\"id\",\"base\",\"command\"}}`: {error}")
 }
 
 /// The title of a page of the reference.
-pub const REFERENCE_CLI: &str = "Commands";
+pub(crate) const REFERENCE_CLI: &str = "Commands";
 /// The title of a page of the reference.
-pub const REFERENCE_ENVIRONMENT: &str = "Environment variables";
+pub(crate) const REFERENCE_ENVIRONMENT: &str = "Environment variables";
 /// The title of a page of the reference.
-pub const REFERENCE_EVENTS: &str = "Events";
+pub(crate) const REFERENCE_EVENTS: &str = "Events";
 /// Head of a table of options.
-pub const REFERENCE_OPTIONS: &str = "\n| option | meaning |\n| --- | --- |\n";
+pub(crate) const REFERENCE_OPTIONS: &str = "\n| option | meaning |\n| --- | --- |\n";
 /// Head of the table of variables.
-pub const REFERENCE_VARIABLES: &str = "| variable | meaning | when absent |\n| --- | --- | --- |\n";
+pub(crate) const REFERENCE_VARIABLES: &str = "| variable | meaning | when absent |\n| --- | --- | --- |\n";
 /// Head of the table of events.
-pub const REFERENCE_FIELDS: &str = "\
+pub(crate) const REFERENCE_FIELDS: &str = "\
 Every event has `seq`, `time`, `session` and `type`; those of a call have `call` and `tool` too.\n
 | type | meaning | fields |\n| --- | --- | --- |\n";
 
 /// The head of a generated page.
-pub fn reference_head(title: &str) -> String {
+pub(crate) fn reference_head(title: &str) -> String {
     format!("# {title}\n\nThis page is generated; change what it tells, not the page.\n\n")
+}
+
+/// A command that cannot be read.
+pub(crate) fn unreadable(why: &str) -> String {
+    format!("cannot be read: {why}")
 }

@@ -8,7 +8,7 @@ use crate::terminal::mode::Mode;
 use super::{count, thousands};
 
 /// A key and what it does.
-pub type KeyWord = (&'static str, &'static str);
+pub(crate) type KeyWord = (&'static str, &'static str);
 
 /// Keys of a card where nothing may be remembered.
 const CARD_KEYS: [KeyWord; 5] =
@@ -24,14 +24,14 @@ const CARD_KEYS_REMEMBER: [KeyWord; 6] = [
 ];
 
 /// The keys of a card.
-pub fn card_keys(may_remember: bool) -> Vec<KeyWord> {
+pub(crate) fn card_keys(may_remember: bool) -> Vec<KeyWord> {
     if may_remember { CARD_KEYS_REMEMBER.to_vec() } else { CARD_KEYS.to_vec() }
 }
 
 /// Keys of an extension.
-pub const EXTENSION_KEYS: [KeyWord; 3] = [("y", "grant"), ("n", "do not grant"), ("!", "stop")];
+pub(crate) const EXTENSION_KEYS: [KeyWord; 3] = [("y", "grant"), ("n", "do not grant"), ("!", "stop")];
 /// Keys of a review.
-pub const REVIEW_KEYS: [KeyWord; 7] = [
+pub(crate) const REVIEW_KEYS: [KeyWord; 7] = [
     ("a", "accept all"),
     ("f", "choose files"),
     ("d", "diff"),
@@ -41,46 +41,49 @@ pub const REVIEW_KEYS: [KeyWord; 7] = [
     ("?", "help"),
 ];
 /// Keys of the question for a file.
-pub const FILE_KEYS: [KeyWord; 4] = [("y", "accept"), ("n", "leave out"), ("d", "diff"), ("b", "back")];
+pub(crate) const FILE_KEYS: [KeyWord; 4] =
+    [("y", "accept"), ("n", "leave out"), ("d", "diff"), ("b", "back")];
 /// Keys of the question whether to throw away.
-pub const DISCARD_KEYS: [KeyWord; 2] = [("y", "throw away"), ("n", "keep")];
+pub(crate) const DISCARD_KEYS: [KeyWord; 2] = [("y", "throw away"), ("n", "keep")];
 
 /// A question that takes no answers yet.
-pub const READ_FIRST: &str = "…";
+pub(crate) const READ_FIRST: &str = "…";
 /// A card without an expiry.
-pub const APPROVE: &str = "Approve?";
+pub(crate) const APPROVE: &str = "Approve?";
 /// Whether to throw away.
-pub const DISCARD_HEAD: &str = "Throw away all that the session made?";
+pub(crate) const DISCARD_HEAD: &str = "Throw away all that the session made?";
 /// At the end of the status.
-pub const STATUS_KEYS: &str = " · Ctrl-C interrupts, twice stops";
+pub(crate) const STATUS_KEYS: &str = " · Ctrl-C interrupts, twice stops";
 /// Where a message is asked for.
-pub const ASK_MESSAGE: &str = "› ";
+pub(crate) const ASK_MESSAGE: &str = "› ";
 /// Where a word is asked for.
-pub const ASK_WORD: &str = "why not › ";
+pub(crate) const ASK_WORD: &str = "why not › ";
 /// Keys of a text that is only read.
-pub const OVERLAY_KEYS: &str = "arrows, PgUp, PgDn scroll · q back";
+pub(crate) const OVERLAY_KEYS: &str = "arrows, PgUp, PgDn scroll · q back";
 
 /// Pasted text.
-pub const NOTE_PASTE: &str = "pasted text answers nothing here";
+pub(crate) const NOTE_PASTE: &str = "pasted text answers nothing here";
 /// A card whose end was not seen.
-pub const NOTE_READ_FIRST: &str = "scroll to the end first: PgDn, End";
+pub(crate) const NOTE_READ_FIRST: &str = "scroll to the end first: PgDn, End";
 /// `s` where it is not offered.
-pub const NOTE_NOT_REMEMBERED: &str = "the rule that asks allows no answer for the whole session";
+pub(crate) const NOTE_NOT_REMEMBERED: &str = "the rule that asks allows no answer for the whole session";
 /// An acceptance of nothing.
-pub const NOTE_NOTHING_CHOSEN: &str = "nothing was chosen, nothing is applied";
+pub(crate) const NOTE_NOTHING_CHOSEN: &str = "nothing was chosen, nothing is applied";
 /// A refusal that came after the end of the question.
-pub const NOTE_TOO_LATE: &str = "the question was over before the word was sent";
+pub(crate) const NOTE_TOO_LATE: &str = "the question was over before the word was sent";
 /// Ctrl-C without a turn.
-pub const NOTE_NO_TURN: &str = "nothing runs; Ctrl-C again stops the session, which throws its changes away";
+pub(crate) const NOTE_NO_TURN: &str =
+    "nothing runs; Ctrl-C again stops the session, which throws its changes away";
 /// Ctrl-C.
-pub const NOTE_INTERRUPTED: &str = "interrupting; Ctrl-C again stops the session";
+pub(crate) const NOTE_INTERRUPTED: &str = "interrupting; Ctrl-C again stops the session";
 /// Ctrl-C twice, or Ctrl-\.
-pub const NOTE_STOPPING: &str = "stopping; Ctrl-C again does not wait for it";
+pub(crate) const NOTE_STOPPING: &str = "stopping; Ctrl-C again does not wait for it";
 /// Keys of a page.
-pub const NOTE_PAGE_KEYS: &str = "arrows, PgUp, PgDn, Home, End scroll; `a` counts once the end was seen";
+pub(crate) const NOTE_PAGE_KEYS: &str =
+    "arrows, PgUp, PgDn, Home, End scroll; `a` counts once the end was seen";
 
 /// A card with its expiry.
-pub fn approve_within(seconds: i64) -> String {
+pub(crate) fn approve_within(seconds: i64) -> String {
     match seconds {
         0 => "Approve? The time is over.".to_owned(),
         1..120 => format!("Approve? {seconds} s left"),
@@ -89,7 +92,7 @@ pub fn approve_within(seconds: i64) -> String {
 }
 
 /// A review.
-pub fn review_head(flagged: usize) -> String {
+pub(crate) fn review_head(flagged: usize) -> String {
     match flagged {
         0 => "What becomes of the changes?".to_owned(),
         _ => format!(
@@ -100,13 +103,13 @@ pub fn review_head(flagged: usize) -> String {
 }
 
 /// The question for a file.
-pub fn file_head(path: &str, flags: &[String], at: usize, of: usize) -> String {
+pub(crate) fn file_head(path: &str, flags: &[String], at: usize, of: usize) -> String {
     let why = if flags.is_empty() { String::new() } else { format!(" ⚑ {}", flags.join(", ")) };
     format!("{at}/{of} Accept {path}?{why}")
 }
 
 /// A request for an extension.
-pub fn extension_asked(spent: &str, grants: &Amounts, left: u64) -> String {
+pub(crate) fn extension_asked(spent: &str, grants: &Amounts, left: u64) -> String {
     format!(
         "The budget of {spent} is spent. The next extension grants {} actions, {} minutes, {} tokens and {} commands; \
          {} left.",
@@ -119,7 +122,7 @@ pub fn extension_asked(spent: &str, grants: &Amounts, left: u64) -> String {
 }
 
 /// A call in the region.
-pub fn stage(stage: Stage, seconds: i64) -> String {
+pub(crate) fn stage(stage: Stage, seconds: i64) -> String {
     let word = match stage {
         Stage::Generating => "generating",
         Stage::Generated => "generated",
@@ -130,18 +133,18 @@ pub fn stage(stage: Stage, seconds: i64) -> String {
 }
 
 /// Calls that are not listed.
-pub fn more_calls(count: usize) -> String {
+pub(crate) fn more_calls(count: usize) -> String {
     format!("and {count} more")
 }
 
 /// The place in a long text.
-pub fn page_place(end: usize, rows: usize) -> String {
+pub(crate) fn page_place(end: usize, rows: usize) -> String {
     let percent = (end * 100).checked_div(rows).unwrap_or(100);
     format!("row {end} of {rows} ({percent} %)")
 }
 
 /// What the keys of a question do.
-pub fn help_lines(mode: &Mode) -> Vec<String> {
+pub(crate) fn help_lines(mode: &Mode) -> Vec<String> {
     let lines: &[&str] = match mode {
         Mode::Card(_) => &[
             "a: run exactly this, once.",
@@ -156,8 +159,12 @@ pub fn help_lines(mode: &Mode) -> Vec<String> {
             "f: choose file by file. d: read the diff.",
             "m: go on with a message. x: throw the changes away. q: leave them for `enclos apply`.",
         ],
-        Mode::Extension => &["y: go on with the amounts above. n: end here; what was made is kept for review."],
-        Mode::Working => &["/quit leaves the session, /stop stops it, anything else is a message to the model."],
+        Mode::Extension => {
+            &["y: go on with the amounts above. n: end here; what was made is kept for review."]
+        }
+        Mode::Working => {
+            &["/quit leaves the session, /stop stops it, anything else is a message to the model."]
+        }
     };
     lines.iter().map(|line| (*line).to_owned()).collect()
 }

@@ -141,7 +141,7 @@ pub(super) fn winner<'p>(
 ) -> Result<Option<&'p Rule>, Incomparable> {
     let mut whole: Option<&Rule> = None;
     let mut narrow: Option<&Rule> = None;
-    for rule in layer.rules.iter().filter(|rule| !rule.shadow && rule.command.is_empty()) {
+    for rule in layer.rules_on(caller.tool.name()).filter(|rule| !rule.shadow && rule.command.is_empty()) {
         if !rule.subject.speaks_of(caller.tool, aspect, rule.verdict) || !applies(rule, caller) {
             continue;
         }

@@ -88,7 +88,7 @@ pub(super) fn considered(
         let winners: Vec<&Rule> = Aspect::of(caller.tool)
             .filter_map(|aspect| cascade::winner(layer, caller, aspect, args).ok().flatten())
             .collect();
-        for rule in layer.rules.iter().filter(|rule| !rule.shadow && speaks(rule, caller)) {
+        for rule in layer.rules_on(caller.tool.name()).filter(|rule| !rule.shadow && speaks(rule, caller)) {
             if rule.id == decision.rule && layer.scope == decision.scope && layer.source == decision.source {
                 continue;
             }

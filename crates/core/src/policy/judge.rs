@@ -101,7 +101,10 @@ impl Policy {
                 rule.command.is_empty() || pieces.iter().any(|piece| piece.argv.starts_with(&rule.command));
             rule.shadow && of_tool && cascade::applies(rule, caller) && of_args && of_command
         };
-        let each = self.layers.iter().flat_map(|layer| layer.rules.iter().map(move |rule| (layer, rule)));
+        let each = self
+            .layers
+            .iter()
+            .flat_map(|layer| layer.rules_on(caller.tool.name()).map(move |rule| (layer, rule)));
         each.filter(|(_, rule)| speaks(rule))
             .map(|(layer, rule)| Shadow { rule: rule.id.clone(), scope: layer.scope, verdict: rule.verdict })
             .collect()
@@ -127,6 +130,16 @@ impl Decision {
             invisible,
             shadow: Vec::new(),
         }
+    }
+}
+
+impl Decision {
+    /// Names a built-in rule as the one that decided.
+    pub(super) fn built_in(&mut self, rule: &RuleId, reason: String) {
+        self.rule = rule.clone();
+        self.scope = Scope::BuiltIn;
+        "defaults".clone_into(&mut self.source);
+        self.reason = reason;
     }
 }
 

@@ -1,5 +1,7 @@
 //! Reading the layers of a policy: all of them in full, or none.
 
+use std::collections::HashMap;
+
 use sha2::{Digest as _, Sha256};
 
 use crate::ids::Digest;
@@ -10,6 +12,7 @@ use super::file::{EnclosToml, ExampleFile, PolicyFile, RuleFile};
 use super::rule::{Rule, name};
 use super::scope::{Layer, MAX_BYTES, MAX_REPOSITORY_BYTES, Scope};
 use super::settings::{Ceilings, FixedPlace, Settings};
+use super::subject::Pattern;
 use super::tool::Tool;
 use super::{Policy, commands, tighten};
 
@@ -21,7 +24,13 @@ pub(super) struct Loaded {
     pub(super) source: String,
     pub(super) rules: Vec<Rule>,
     pub(super) settings: Settings,
+    /// Examples that were held against the rules.
+    pub(super) examples: usize,
     digest: [u8; 32],
+    /// The rules that name tools exactly, by tool.
+    by_tool: HashMap<String, Vec<usize>>,
+    /// The other rules, which any tool may meet.
+    broad: Vec<usize>,
 }
 
 impl Policy {
@@ -61,7 +70,8 @@ impl Policy {
     }
 }
 
-/// Joins the settings of all layers. A scope that cannot replace defaults tightens them.
+/// Joins the settings of all layers. A scope that cannot replace defaults tightens them, and one that speaks of `bash`
+/// without freeing what is contained leaves no lower scope to do so.
 fn joined(layers: &[Loaded]) -> Result<Settings, PolicyError> {
     let mut joined = Settings::default();
     for layer in layers {
@@ -79,6 +89,9 @@ fn joined(layers: &[Loaded]) -> Result<Settings, PolicyError> {
             return Err(layer.error(0, Problem::Shape(why)));
         }
         joined = joined.tightened_by(lower);
+        if layer.rules.iter().any(|rule| rule.command.is_empty() && !rule.shadow && rule.speaks_of_bash()) {
+            joined.contained = joined.contained.or(Some(false));
+        }
     }
     Ok(joined)
 }
@@ -148,7 +161,17 @@ impl Loaded {
 
     fn empty(layer: &Layer<'_>, name: String, settings: Settings) -> Self {
         let digest = Sha256::digest(layer.text.as_bytes()).into();
-        Self { scope: layer.scope, name, source: layer.source.clone(), rules: Vec::new(), settings, digest }
+        Self {
+            scope: layer.scope,
+            name,
+            source: layer.source.clone(),
+            rules: Vec::new(),
+            settings,
+            examples: 0,
+            digest,
+            by_tool: HashMap::new(),
+            broad: Vec::new(),
+        }
     }
 
     /// Reads one rule and holds it against its examples.
@@ -163,10 +186,40 @@ impl Loaded {
         for (examples, wanted) in [(wanted, true), (unwanted, false)] {
             for example in examples {
                 check_example(&rule, &example, wanted).map_err(|problem| self.error(line, problem))?;
+                self.examples += 1;
             }
         }
+        self.index(&rule);
         self.rules.push(rule);
         Ok(())
+    }
+
+    /// Notes where the rule about to be added is looked for.
+    fn index(&mut self, rule: &Rule) {
+        let at = self.rules.len();
+        let tools = &rule.subject.tools;
+        if tools.is_empty() || !tools.iter().all(Pattern::is_exact) {
+            self.broad.push(at);
+            return;
+        }
+        for tool in tools {
+            let of_tool = self.by_tool.entry(tool.as_text()).or_default();
+            if of_tool.last() != Some(&at) {
+                of_tool.push(at);
+            }
+        }
+    }
+
+    /// The rules that may speak of a tool, in the order of the file.
+    pub(super) fn rules_on(&self, tool: &str) -> impl Iterator<Item = &Rule> {
+        let own = self.by_tool.get(tool).map_or(&[][..], Vec::as_slice);
+        let (mut own, mut broad) = (own.iter().copied().peekable(), self.broad.iter().copied().peekable());
+        let next = move || match (own.peek(), broad.peek()) {
+            (Some(a), Some(b)) if a > b => broad.next(),
+            (Some(_), _) => own.next(),
+            (None, _) => broad.next(),
+        };
+        std::iter::from_fn(next).filter_map(|at| self.rules.get(at))
     }
 
     pub(super) fn error(&self, line: usize, problem: Problem) -> PolicyError {
@@ -184,7 +237,7 @@ fn check_example(rule: &Rule, example: &ExampleFile, wanted: bool) -> Result<(),
         ExampleFile::Call(call) if rule.command.is_empty() => {
             let only =
                 rule.subject.tools.first().filter(|tool| tool.is_exact() && rule.subject.tools.len() == 1);
-            let tool = call.tool.clone().or_else(|| only.map(super::subject::Pattern::as_text));
+            let tool = call.tool.clone().or_else(|| only.map(Pattern::as_text));
             let tool =
                 tool.ok_or_else(|| bad("has an example without `tool`: name the tool it calls".to_owned()))?;
             let args = object(&call.args).map(serde_json::Value::Object).map_err(bad)?;

@@ -56,6 +56,11 @@ impl Policy {
         &self.settings
     }
 
+    /// How many examples were held against the rules of all layers.
+    pub fn examples(&self) -> usize {
+        self.layers.iter().map(|layer| layer.examples).sum()
+    }
+
     /// The rules of lower scopes that no call obeys, since a higher scope is stricter.
     pub fn overruled(&self) -> &[Overruled] {
         &self.overruled

@@ -131,6 +131,11 @@ impl Rule {
             .map_err(|_| "has an example whose argument cannot be compared as `when` asks")
     }
 
+    /// Whether the rule speaks of `bash`.
+    pub(super) fn speaks_of_bash(&self) -> bool {
+        self.subject.speaks_of(&Tool::named("bash"), Aspect::Class(Category::Bash), self.verdict)
+    }
+
     pub(super) fn for_role(&self, role: Role) -> bool {
         self.roles.is_empty() || self.roles.contains(&role)
     }

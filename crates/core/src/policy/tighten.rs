@@ -64,7 +64,7 @@ fn collisions(policy: &Policy) -> impl Iterator<Item = Collision<'_>> {
 }
 
 /// The softest outcome of the scopes above among the calls that a rule speaks of; `None` where they are silent.
-fn softest_above<'p>(above: &'p [Loaded], layer: &Loaded, rule: &Rule) -> Option<Outcome<'p>> {
+fn softest_above<'p>(above: &'p [Loaded], layer: &Loaded, rule: &'p Rule) -> Option<Outcome<'p>> {
     let mut softest: Option<Outcome<'p>> = None;
     for tool in tools_of(rule) {
         for aspect in Aspect::of(&tool).filter(|aspect| rule.subject.speaks_of(&tool, *aspect, rule.verdict))
@@ -88,34 +88,31 @@ fn said_above<'p>(
     layer: &Loaded,
     caller: &Caller<'_>,
     aspect: Aspect,
-    rule: &Rule,
+    rule: &'p Rule,
 ) -> Option<Outcome<'p>> {
-    let speaks = |layer: &Loaded| {
-        let about = |rule: &&Rule| {
-            rule.subject.speaks_of(caller.tool, aspect, rule.verdict)
-                && cascade::applies(rule, caller)
-                && !rule.shadow
-        };
-        layer.rules.iter().any(|rule| about(&rule) && !rule.about_arguments())
+    let about = |other: &Rule| {
+        !other.shadow
+            && cascade::applies(other, caller)
+            && other.subject.speaks_of(caller.tool, aspect, other.verdict)
     };
-    if layer.scope.replaces_defaults() && !above.iter().any(speaks) {
+    let speaks = |other: &Rule| {
+        about(other) && other.conditions.is_empty() && rule.command.starts_with(&other.command)
+    };
+    let rules = || above.iter().flat_map(|layer| layer.rules.iter().map(move |rule| (layer, rule)));
+    if layer.scope.replaces_defaults() && !rules().any(|(_, other)| speaks(other)) {
         return None;
     }
     let whole = cascade::aspect(above, caller, aspect, None).ok()?;
     if whole.verdict == Verdict::Disabled {
         return Some(whole);
     }
-    let narrower = above.iter().flat_map(|layer| layer.rules.iter().map(move |rule| (layer, rule)));
-    let softer = narrower.filter(|(_, other)| {
-        other.about_arguments()
-            && !other.shadow
-            && other.verdict < whole.verdict
-            && cascade::applies(other, caller)
-            && other.subject.speaks_of(caller.tool, aspect, other.verdict)
-            && commands::overlap(&other.command, &rule.command)
-    });
-    let softest = softer.min_by_key(|(_, other)| other.verdict);
-    Some(softest.map_or(whole, |(layer, other)| Outcome::of_rule(layer, other)))
+    let words = match caller.tool.category() {
+        Category::Bash => commands::softest(above, caller, &rule.command)?,
+        Category::Read | Category::Write | Category::Delete | Category::Egress => whole,
+    };
+    let conditional = rules().filter(|(_, other)| about(other) && !other.conditions.is_empty());
+    let softest = conditional.map(|(layer, other)| Outcome::of_rule(layer, other)).chain([words]);
+    softest.min_by_key(|outcome| outcome.verdict)
 }
 
 /// Tools that stand for all that a rule may be about: the named ones, those of Enclos, and one of each class of a

@@ -6,7 +6,7 @@
 //! a conflict. What a changed file was is written down at first sight together with its content, so that later
 //! changes outside, an application among them, do not change the answer.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::fs::Metadata;
 use std::io;
 use std::os::unix::fs::MetadataExt;
@@ -31,6 +31,24 @@ pub fn record_opening(layer: &Path) -> Result<(), ChangeSetError> {
     let store = Store::of(layer);
     store.create()?;
     store.record_opening()
+}
+
+/// Writes down which paths of the tree the workspace is opened without: to be called at every opening, with the
+/// paths from the root. One that was hidden earlier stays so where the session has written something meanwhile, since
+/// it did not know what it wrote over. Names that are not UTF-8 never come into a change set.
+pub fn record_hidden(layer: &Path, hidden: &[PathBuf]) -> Result<(), ChangeSetError> {
+    let store = Store::of(layer);
+    store.create()?;
+    let upper = layer.join("upper");
+    let mut paths = self::hidden(layer)?;
+    paths.retain(|path| upper.join(path).symlink_metadata().is_ok());
+    paths.extend(hidden.iter().filter_map(|path| path.to_str()).map(str::to_owned));
+    store.save("hidden.json", &paths)
+}
+
+/// What was hidden from a session.
+pub(super) fn hidden(layer: &Path) -> Result<BTreeSet<String>, ChangeSetError> {
+    Ok(Store::of(layer).load("hidden.json")?.unwrap_or_default())
 }
 
 /// What is known of one path at opening.
@@ -96,16 +114,18 @@ impl Base {
             .map(|(path, _)| *path)
             .collect();
         let mut told = self.ask(tree, ignored, &unsettled)?;
+        let unsettled: HashSet<&str> = unsettled.into_iter().collect();
         let mut answers = Vec::with_capacity(paths.len());
         for (path, live) in paths {
-            let (before, settled) = match (self.seen.get(*path), told.remove(*path)) {
+            let (before, told) = match (self.seen.get(*path), told.remove(*path)) {
                 (Some(side), _) => (Before::Known(side.clone()), true),
                 (None, Some(side)) => (Before::Known(side), true),
-                (None, None) => {
-                    (self.as_found(tree, path, *live)?, live.is_some() || !unsettled.contains(path))
-                }
+                (None, None) => (self.as_found(tree, path, *live)?, false),
             };
-            if let (Before::Known(side), true) = (&before, settled) {
+            // That nothing was there is only guessed where directories changed: it is asked again next time.
+            if let Before::Known(side) = &before
+                && (told || side.is_some() || !unsettled.contains(path))
+            {
                 self.seen.insert((*path).to_owned(), side.clone());
             }
             answers.push(before);

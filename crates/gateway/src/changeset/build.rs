@@ -110,8 +110,8 @@ impl Workspace {
                 (file.insertions, file.deletions) = lines::count(&old, &new);
                 added = lines::added(&old, &new);
             }
-            self.own_flags(file, privileged)?;
         }
+        self.own_flags(file, privileged)?;
         file.flags.extend(inspect.flags(file, &String::from_utf8_lossy(&added)));
         file.flags.sort();
         file.flags.dedup();

@@ -137,6 +137,8 @@ impl<'a, 'b> Side<'a, 'b> {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::merge;
 
     fn merged(base: &str, ours: &str, theirs: &str) -> Result<String, usize> {
@@ -177,6 +179,27 @@ mod tests {
         assert_eq!(clashes.len(), 1);
         assert_eq!((clashes[0].line, clashes[0].base.as_str()), (5, "4\n"));
         assert_eq!((clashes[0].ours.as_str(), clashes[0].theirs.as_str()), ("four\n", "4!\n"));
+    }
+
+    fn text() -> impl Strategy<Value = String> {
+        let line = prop::sample::select(vec!["a\n", "b\n", "c\n", "d\n", "e", "\n"]);
+        prop::collection::vec(line, 0..12).prop_map(|lines| lines.concat())
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+        #[test]
+        fn one_sided_and_equal_changes_always_merge(base in text(), side in text()) {
+            prop_assert_eq!(merged(&base, &side, &base), Ok(side.clone()));
+            prop_assert_eq!(merged(&base, &base, &side), Ok(side.clone()));
+            prop_assert_eq!(merged(&base, &side, &side), Ok(side.clone()));
+        }
+
+        #[test]
+        fn the_sides_can_change_places(base in text(), one in text(), other in text()) {
+            prop_assert_eq!(merged(&base, &one, &other), merged(&base, &other, &one));
+        }
     }
 
     #[test]

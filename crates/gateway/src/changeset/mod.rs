@@ -1,6 +1,7 @@
 //! The change set: from what a session wrote to a reviewed, exact application in the person's tree.
 //!
-//! At opening [`record_opening`] writes down the moment, and [`record_unclean`] what git knows, beside the session.
+//! At opening [`record_opening`] writes down the moment, [`record_hidden`] what the session is not shown, and
+//! [`record_unclean`] what git knows, beside the session.
 //! At the end [`Workspace::build`] makes the change set, [`Workspace::patch`] and [`Workspace::show`] tell it to git
 //! and to people, and [`Workspace::apply`] brings what a person accepted into their tree. It never runs git in a tree that an agent wrote, never commits, and leaves what is ignored,
 //! what is refused and every `.git` where they are.
@@ -29,7 +30,7 @@ use std::path::{Path, PathBuf};
 use enclos_sandbox::layer::Layer;
 
 pub use apply::{Applied, ApplyError, Cause, Conflict, Recovered, recover, undo};
-pub use base::record_opening;
+pub use base::{record_hidden, record_opening};
 pub use build::Inspect;
 pub use content::MAX_TEXT;
 pub use enclos_sandbox::layer::{Reason, Refused, Special};
@@ -44,7 +45,7 @@ pub use patch::{Omitted, Patch};
 pub use show::{Hunk, Line, Shown, compare, unified};
 pub use snapshot::record_unclean;
 
-use base::Base;
+use base::{Base, hidden};
 
 /// A session's layer over the person's tree, with what is known of its base.
 #[derive(Debug)]
@@ -55,13 +56,13 @@ pub struct Workspace {
 }
 
 impl Workspace {
-    /// Opens the layer directory of a session (which holds `upper`, `base` and perhaps `mask`) over the root of the
+    /// Opens the layer directory of a session (which holds `upper` and `base`) over the root of the
     /// tree that it was opened on. No command may be running in it.
     pub fn open(repository: &Path, layer: &Path) -> Result<Self, ChangeSetError> {
         Ok(Self {
             repository: repository.to_owned(),
             base: Base::open(repository, layer)?,
-            layer: Layer::open(repository, layer)?,
+            layer: Layer::open(repository, layer, hidden(layer)?)?,
         })
     }
 

@@ -158,7 +158,8 @@ impl ChangeSet {
 
     /// The change at a path.
     pub fn get(&self, path: &str) -> Option<&FileChange> {
-        self.files.iter().find(|file| file.path == path)
+        let at = self.files.binary_search_by(|file| file.path.as_str().cmp(path)).ok()?;
+        self.files.get(at)
     }
 
     /// The changes of a choice, in order.

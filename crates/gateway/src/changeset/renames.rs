@@ -4,7 +4,7 @@
 //! line by line, the most alike first. The search is bounded; what it does not reach stays a deletion and an
 //! addition, which is as exact.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use super::Workspace;
 use super::content::is_binary;
@@ -62,7 +62,8 @@ fn equal(files: &[FileChange], gone: &mut Vec<usize>, fresh: &mut Vec<usize>) ->
         pairs.push((olds.remove(at), *new, 100));
         false
     });
-    gone.retain(|old| !pairs.iter().any(|(taken, _, _)| taken == old));
+    let taken: HashSet<usize> = pairs.iter().map(|pair| pair.0).collect();
+    gone.retain(|old| !taken.contains(old));
     pairs
 }
 
@@ -150,9 +151,7 @@ fn join(files: &mut Vec<FileChange>, pairs: &[(usize, usize, u8)]) {
         file.before = source.1;
         file.similarity = Some(*likeness);
     }
-    let mut at = 0;
-    files.retain(|_| {
-        at += 1;
-        !pairs.iter().any(|(old, _, _)| *old == at - 1)
-    });
+    let taken: HashSet<usize> = pairs.iter().map(|pair| pair.0).collect();
+    let mut at = 0..;
+    files.retain(|_| at.next().is_none_or(|at| !taken.contains(&at)));
 }

@@ -1,6 +1,6 @@
 //! Where the base of a session is kept: `base` in its layer directory, beside `upper` and out of the sandbox's reach.
 //!
-//! `opened.json` holds the moment of opening, `seen.json` what each changed file was at first sight, `snapshot.json` and
+//! `opened.json` holds the moment of opening, `hidden.json` what the session is not shown, `seen.json` what each changed file was at first sight, `snapshot.json` and
 //! `index` what git knew at opening, and `blobs` the contents by their digests. A file is written whole or not at all.
 
 use std::fs::{self, DirBuilder, File};
@@ -83,7 +83,11 @@ impl Store {
             let (file, temporary) = self.temporary()?;
             let mut to = BufWriter::new(file);
             serde_json::to_writer(&mut to, value)?;
-            to.into_inner().map_err(io::IntoInnerError::into_error)?.sync_all()?;
+            let file = to.into_inner().map_err(io::IntoInnerError::into_error)?;
+            if !self.durable {
+                return fs::rename(temporary, self.path(name));
+            }
+            file.sync_all()?;
             fs::rename(temporary, self.path(name))?;
             File::open(&self.directory)?.sync_all()
         };

@@ -3,8 +3,10 @@
 use enclos_core::model::{self, Message, Request};
 use enclos_core::policy::Surface;
 use enclos_core::session::Event;
-use enclos_protocol::event::Body;
+use enclos_protocol::event::{Body, Speaker};
+use serde_json::json;
 
+use super::entry::facts;
 use super::record::Facts;
 use super::{Exit, Finish, Flow, Halt, Live};
 
@@ -90,6 +92,33 @@ impl Live {
             }
             Ok(_) | Err(_) => (account, 0),
         }
+    }
+}
+
+const LAST_WORD: &str = "The budget of this session is spent, and no tool is available any more. Say in a few lines \
+                         what was done, what was not, and what comes next.";
+
+impl Live {
+    /// The last word of a session whose budget is spent: a summary by the model, without tools. A script has none.
+    pub(super) async fn last_summary(&mut self) -> Result<(), Halt> {
+        if self.model_is_script() {
+            return Ok(());
+        }
+        let mut request = self.request();
+        request.tools = Vec::new();
+        request.max_calls = 0;
+        request.messages.push(Message::User { text: LAST_WORD.to_owned() });
+        match self.model.ask(&request, &mut |_| {}).await {
+            Ok(answer) if !answer.text.trim().is_empty() => {
+                let key = self.lease.commit_key();
+                let entry = facts([("text", json!({"bytes": answer.text.len(), "digest": key.digest(answer.text.as_bytes())}))]);
+                self.remark("session.summary", entry).await?;
+                self.teller.tell(Body::Message { role: Speaker::Assistant, text: answer.text });
+            }
+            Ok(_) => {}
+            Err(error) => self.teller.notice(format!("there is no last summary: {error}")),
+        }
+        Ok(())
     }
 }
 

@@ -14,6 +14,9 @@ use super::record::Facts;
 /// Words of a command that are longer are kept as size and digest.
 const LONGEST_WORD: usize = 128;
 
+/// Bytes of an entry before the store escapes what could mislead a reader; its own bound is 64 KiB.
+const LARGEST_ENTRY: usize = 24 * 1024;
+
 /// Entries of a list that are kept; the rest is counted.
 const LONGEST_LIST: usize = 100;
 
@@ -26,8 +29,21 @@ pub(super) fn json(value: &impl Serialize) -> Value {
 pub(super) fn record(event: &Event, facts: &Facts, time_us: i64, key: &CommitKey) -> Record {
     let (kind, mut entry) = of_event(event, key);
     entry.extend(facts.clone());
+    bound(&mut entry, key);
     let content = serde_json::to_vec(event).ok();
     Record { kind: kind.to_owned(), time_us, entry, content, state: None }
+}
+
+/// Holds an entry within its bound: the largest fields become size and digest, until the rest fits. A model that
+/// writes a huge command must not be able to stop the journal with it.
+pub(crate) fn bound(entry: &mut Map<String, Value>, key: &CommitKey) {
+    let size = |value: &Value| value.to_string().len();
+    while entry.values().map(size).sum::<usize>() > LARGEST_ENTRY {
+        let largest = entry.iter_mut().max_by_key(|(_, value)| size(value));
+        let Some((_, value)) = largest else { return };
+        let text = value.to_string();
+        *value = digest_only(&text, key);
+    }
 }
 
 /// Facts from pairs.
@@ -156,4 +172,63 @@ pub(super) fn short(word: &str, key: &CommitKey) -> Value {
 
 fn digest_only(word: &str, key: &CommitKey) -> Value {
     json!({"bytes": word.len(), "digest": key.digest(word.as_bytes())})
+}
+
+#[cfg(test)]
+mod tests {
+    use enclos_core::ids::{RuleId, SessionId};
+    use enclos_core::verdict::Verdict;
+    use enclos_store::{NoRedaction, SessionMeta, Store};
+
+    use super::*;
+
+    fn with_key(test: impl FnOnce(&CommitKey)) {
+        let dir = tempfile::tempdir().unwrap();
+        let store = Store::open(&dir.path().join("state"), std::sync::Arc::new(NoRedaction)).unwrap();
+        let meta = SessionMeta {
+            task: String::new(),
+            repo: "/r".into(),
+            surface: "terminal".into(),
+            state: "opening".into(),
+            created_us: 0,
+            extra: Map::new(),
+        };
+        let lease = store.create(&SessionId::new("sess_1"), meta).unwrap();
+        test(lease.commit_key());
+    }
+
+    fn piece(argv: &[&str]) -> Piece {
+        Piece {
+            span: 0..1,
+            text: String::new(),
+            argv: argv.iter().map(|word| (*word).to_owned()).collect(),
+            verdict: Verdict::Ask,
+            rule: RuleId::new("r"),
+            reason: String::new(),
+        }
+    }
+
+    #[test]
+    fn a_script_a_message_and_a_long_word_are_kept_as_size_and_digest() {
+        with_key(|key| {
+            let long = "x".repeat(129);
+            let kept = pieces(&[piece(&["git", "commit", "-m", "the words", "src/a.rs", &long])], key).to_string();
+            assert!(kept.contains("src/a.rs") && kept.contains("commit"));
+            assert!(!kept.contains("the words") && !kept.contains(&long));
+        });
+    }
+
+    #[test]
+    fn a_huge_command_does_not_make_a_huge_entry() {
+        with_key(|key| {
+            let words = vec!["w".repeat(128); 100];
+            let words: Vec<&str> = words.iter().map(String::as_str).collect();
+            let many = vec![piece(&words); 100];
+            let mut entry = facts([("call", json!("call_1")), ("pieces", pieces(&many, key))]);
+            assert!(json(&entry).to_string().len() > 100_000);
+            bound(&mut entry, key);
+            assert!(json(&entry).to_string().len() < LARGEST_ENTRY);
+            assert_eq!(entry["call"], "call_1");
+        });
+    }
 }

@@ -1,6 +1,9 @@
 //! The end of a run: its exit code, the last event, the sandbox taken down.
 
+use std::sync::Arc;
+
 use enclos_protocol::event::Body;
+use enclos_sandbox::Sandbox;
 
 use super::{Live, record};
 
@@ -50,15 +53,39 @@ impl Finish {
     }
 }
 
+/// How long the last commands of a session may take to end, once they are killed.
+const LAST_BREATH: std::time::Duration = std::time::Duration::from_secs(2);
+
 impl Live {
-    /// Tells the end and takes the sandbox down.
-    pub(super) fn finish(mut self, finish: Finish) {
-        self.sandbox.killer().kill_all();
+    /// Takes the sandbox down, gives the lease back, and tells the end.
+    pub(super) async fn finish(self, finish: Finish) {
         let code = finish.code(self.state.was_refused());
         let session_state = record::session_state(self.state.phase());
-        if matches!(self.state.phase(), enclos_core::session::Phase::Closed(_)) {
-            crate::sessions::remove_layer(&self.layer);
+        let closed = matches!(self.state.phase(), enclos_core::session::Phase::Closed(_));
+        let Self { sandbox, lease, layer, mut teller, control, .. } = self;
+        sandbox.killer().kill_all();
+        take_down(sandbox).await;
+        if closed {
+            crate::sessions::remove_layer(&layer);
         }
-        self.teller.tell(Body::Finished { exit_code: code, session_state, next_step: finish.next_step });
+        drop(lease);
+        drop(control);
+        teller.tell(Body::Finished { exit_code: code, session_state, next_step: finish.next_step });
+    }
+}
+
+/// Closes the sandbox once nothing uses it any more.
+async fn take_down(mut sandbox: Arc<Sandbox>) {
+    let until = tokio::time::Instant::now() + LAST_BREATH;
+    loop {
+        match Arc::try_unwrap(sandbox) {
+            Ok(last) => return last.close(),
+            Err(shared) if tokio::time::Instant::now() < until => {
+                sandbox = shared;
+                tokio::time::sleep(std::time::Duration::from_millis(1)).await;
+            }
+            // Everything in it is killed; the last user of the handle closes it.
+            Err(_) => return,
+        }
     }
 }

@@ -74,7 +74,7 @@ pub(crate) struct Live {
     sandbox: Arc<Sandbox>,
     teller: Teller,
     orders: Orders,
-    _control: Option<Control>,
+    control: Option<Control>,
     reports: UnboundedReceiver<Report>,
     reporter: UnboundedSender<Report>,
 }
@@ -134,7 +134,7 @@ impl Live {
                 }
             }
         };
-        self.finish(finish);
+        self.finish(finish).await;
     }
 
     /// One step of the loop.

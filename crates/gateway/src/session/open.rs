@@ -247,6 +247,7 @@ impl Live {
         if let Some(text) = message {
             self.queued.push(text);
         }
+        self.teller.tell(Body::State { state: record::session_state(self.shown) });
         self.show_pending().await?;
         self.tell_budget();
         Ok(())
@@ -357,7 +358,7 @@ async fn assemble(
         sandbox,
         teller,
         orders: Orders::new(inbox, ear),
-        _control: opening.control,
+        control: opening.control,
         reports,
         reporter,
     };
@@ -382,7 +383,6 @@ impl Live {
         told.open_ms = started.elapsed().as_secs_f64() * 1e3;
         self.teller.tell(Body::Opened(told));
         self.shown = self.state.phase();
-        self.teller.tell(Body::State { state: record::session_state(self.shown) });
         Ok(())
     }
 }

@@ -41,7 +41,8 @@ impl Live {
     }
 
     /// Records an entry that changes nothing of the session.
-    pub(super) async fn remark(&mut self, kind: &str, facts: Facts) -> Result<(), Halt> {
+    pub(super) async fn remark(&mut self, kind: &str, mut facts: Facts) -> Result<(), Halt> {
+        entry::bound(&mut facts, self.lease.commit_key());
         let record =
             Record { kind: kind.to_owned(), time_us: self.clock.now_us(), entry: facts, ..Record::default() };
         self.append(record).await.unwrap_or(Err(StoreError::Closed))?;

@@ -74,6 +74,9 @@ impl Live {
                     self.record(event, Facts::new()).await?;
                     self.teller.tell(Body::ExtensionDecided { granted, decided_by: by });
                     self.tell_budget();
+                    if !granted {
+                        self.last_summary().await?;
+                    }
                     return Ok(Flow::On);
                 }
                 order @ (Order::Stop | Order::Leave | Order::Interrupt) => return self.ordered(order).await,

@@ -6,11 +6,12 @@
 
 use std::collections::BTreeMap;
 use std::fs::{self, Permissions};
-use std::os::unix::fs::{PermissionsExt, symlink};
+use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 use enclos_gateway::changeset::{ChangeSet, FileChange, Workspace, record_opening};
+use proptest::prelude::*;
 use rustix::fs::{CWD, FileType, Mode, XattrFlags, mknodat, setxattr};
 
 /// One file or link of a tree.
@@ -124,6 +125,22 @@ impl Bench {
     pub(crate) fn open(&self) {
         fs::create_dir_all(self.layer().join("upper")).unwrap();
         record_opening(&self.layer()).unwrap();
+        self.next_tick();
+    }
+
+    /// Waits until the clock of the file system, which may be coarse, has moved on.
+    pub(crate) fn next_tick(&self) {
+        let probe = self.at("probe");
+        let now = || {
+            fs::write(&probe, "").unwrap();
+            let found = fs::metadata(&probe).unwrap();
+            fs::remove_file(&probe).unwrap();
+            (found.ctime(), found.ctime_nsec())
+        };
+        let start = now();
+        while now() <= start {
+            std::thread::yield_now();
+        }
     }
 
     /// The person's tree.
@@ -202,4 +219,39 @@ pub(crate) fn git(root: &Path, arguments: &[&str]) -> Output {
         .env("HOME", root)
         .output()
         .unwrap()
+}
+
+/// Few names and few contents, so that trees overlap in every way.
+pub(crate) fn any_tree() -> impl Strategy<Value = Tree> {
+    let path = prop::sample::select(vec!["a", "a/x", "a/y/z", "b", "b/x", "c c", "d/e", "d/f", "é"]);
+    let line = prop::sample::select(vec!["one\n", "two\n", "\n", "three", "x\r\n", "\0\n", "tail \t\n"]);
+    let content = prop::collection::vec(line, 0..12).prop_map(|lines| lines.concat());
+    let node = prop_oneof![
+        4 => content.clone().prop_map(file),
+        1 => content.prop_map(program),
+        // No circles: git cannot replace one by a directory.
+        1 => prop::sample::select(vec!["nowhere", "../out", "x/y"]).prop_map(link),
+    ];
+    prop::collection::btree_map(path.prop_map(str::to_owned), node, 0..7).prop_map(|tree| {
+        let paths: Vec<String> = tree.keys().cloned().collect();
+        let inside = |path: &str| paths.iter().any(|other| path.starts_with(&format!("{other}/")));
+        tree.into_iter().filter(|(path, _)| !inside(path)).collect()
+    })
+}
+
+/// Turns one tree on disk into another, leaving what they share untouched.
+pub(crate) fn turn(root: &Path, from: &Tree, to: &Tree) {
+    for path in from.keys().filter(|path| from.get(*path) != to.get(*path)) {
+        fs::remove_file(root.join(path)).unwrap();
+        let mut parent = Path::new(path).parent();
+        while let Some(directory) = parent.filter(|parent| !parent.as_os_str().is_empty()) {
+            if fs::remove_dir(root.join(directory)).is_err() {
+                break;
+            }
+            parent = directory.parent();
+        }
+    }
+    for (path, node) in to.iter().filter(|(path, node)| from.get(*path) != Some(*node)) {
+        put(root, path, node);
+    }
 }

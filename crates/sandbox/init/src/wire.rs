@@ -27,8 +27,6 @@ pub enum Step {
     Git,
     /// The init as a sealed file in memory.
     Init,
-    /// Ceilings on memory, processes, processor and disk.
-    Limits,
     /// Mounts whose files change owner (as root only).
     IdMap,
     /// The user namespace and the six others.
@@ -41,20 +39,22 @@ pub enum Step {
     Proc,
     /// `/dev`, `/tmp`, the home folder.
     Devices,
+    /// Leaving the host's file system.
+    Pivot,
     /// The copy-on-write workspace.
     Workspace,
     /// The private git directory.
     PrivateGit,
     /// Toolchains and caches.
     Mounts,
-    /// Leaving the host's file system.
-    Pivot,
     /// Capabilities and `no_new_privs`.
     Privileges,
     /// Landlock.
     Landlock,
     /// The filter of system calls.
     Seccomp,
+    /// Ceilings on memory, processes, processor and disk.
+    Limits,
     /// The first answer of the init.
     Ready,
 }
@@ -67,20 +67,20 @@ impl Step {
         Self::Layer,
         Self::Git,
         Self::Init,
-        Self::Limits,
         Self::IdMap,
         Self::Namespaces,
         Self::Root,
         Self::System,
         Self::Proc,
         Self::Devices,
+        Self::Pivot,
         Self::Workspace,
         Self::PrivateGit,
         Self::Mounts,
-        Self::Pivot,
         Self::Privileges,
         Self::Landlock,
         Self::Seccomp,
+        Self::Limits,
         Self::Ready,
     ];
 
@@ -109,4 +109,226 @@ impl Step {
             Self::Ready => "first answer of the init",
         }
     }
+}
+
+/// The descriptor of the control socket in the init.
+pub const CONTROL_FD: i32 = 3;
+/// The descriptor of the init's own program, open until it is executed.
+pub const IMAGE_FD: i32 = 4;
+/// The first of the descriptors that a [`Setup`] names.
+pub const FIRST_FD: i32 = 5;
+
+/// What frames carry.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// To the init, first of all: a [`Setup`].
+    Setup = 1,
+    /// From the init: a [`Ready`].
+    Ready = 2,
+    /// From the init: a [`Failure`].
+    Failed = 3,
+    /// To the init: a [`Run`], with channel, stdout and stderr.
+    Run = 4,
+    /// To the init: a file operation, with channel and pipe.
+    File = 5,
+    /// To the init: end the command of this id, or all with id 0.
+    Kill = 6,
+    /// From the init, on a request's own channel: an [`Ended`].
+    Ended = 7,
+    /// To the init, once, before the first command: a [`Counters`] with its descriptors in the same order.
+    Counters = 8,
+}
+
+impl Kind {
+    /// The kind of a number on the wire.
+    pub const fn from_number(number: u32) -> Option<Self> {
+        Some(match number {
+            1 => Self::Setup,
+            2 => Self::Ready,
+            3 => Self::Failed,
+            4 => Self::Run,
+            5 => Self::File,
+            6 => Self::Kill,
+            7 => Self::Ended,
+            8 => Self::Counters,
+            _ => return None,
+        })
+    }
+}
+
+/// Everything the init needs; directories come as descriptors.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Setup {
+    /// Detached mount of the repository.
+    pub lower: i32,
+    /// Detached mount of the session's layer: `upper`, `work`, `scratch/N/{upper,work}`.
+    pub layer: i32,
+    /// Whether a private `.git` is made.
+    pub git: Option<PrivateGit>,
+    /// Toolchains, caches, dependency folders.
+    pub mounts: Vec<MountIn>,
+    /// Names and values added to a command's environment.
+    pub environment: Vec<(String, String)>,
+    /// Ceilings.
+    pub limits: LimitsIn,
+    /// Permission bits of the repository's root.
+    pub root_mode: u32,
+}
+
+/// One more mount.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct MountIn {
+    /// The detached mount.
+    pub tree: i32,
+    /// Absolute path inside.
+    pub inside: String,
+    /// Number of its folder in `scratch` when writes to it are thrown away; `None`: read-only.
+    pub scratch: Option<u32>,
+    /// A file instead of a directory.
+    pub file: bool,
+}
+
+/// The private git directory.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PrivateGit {
+    /// Small files: path below `.git`, and content.
+    pub files: Vec<(String, String)>,
+    /// Files copied from a descriptor.
+    pub copies: Vec<GitCopy>,
+    /// Detached mounts of object directories; the number in the list is their name inside.
+    pub objects: Vec<i32>,
+}
+
+/// A file of the private git directory that is copied.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct GitCopy {
+    /// The open original.
+    pub from: i32,
+    /// Path below `.git`.
+    pub path: String,
+    /// Time of change to give the copy: seconds and nanoseconds.
+    pub modified: (i64, u32),
+}
+
+/// Ceilings as the init applies them.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LimitsIn {
+    /// Bytes of memory, all processes together.
+    pub memory_bytes: u64,
+    /// Processes and threads.
+    pub processes: u32,
+    /// Bytes written to the layer.
+    pub disk_bytes: u64,
+}
+
+/// The sandbox is complete.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Ready {
+    /// Landlock's interface in force.
+    pub landlock_abi: u32,
+}
+
+/// A step failed.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Failure {
+    /// Which.
+    pub step: Step,
+    /// What was tried.
+    pub message: String,
+    /// The system's error number, or 0.
+    pub errno: i32,
+}
+
+/// Which ceilings a control group holds and counts. For the others the watchdog adds up.
+#[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Counters {
+    /// A descriptor follows of a file that counts kills for want of memory: `oom_kill N`.
+    pub memory: bool,
+    /// A descriptor follows of a file that counts refused processes: `max N`.
+    pub processes: bool,
+}
+
+/// A command to run.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Run {
+    /// The text for bash.
+    pub text: String,
+    /// Milliseconds until it is ended.
+    pub milliseconds: u64,
+}
+
+/// A request is over and nothing of it is left.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Ended {
+    /// Exit code of the program.
+    pub code: Option<i32>,
+    /// Signal that ended it.
+    pub signal: Option<i32>,
+    /// Why it was ended from outside.
+    pub reason: Option<Reason>,
+    /// The step of its confinement that failed: it did not start.
+    pub failed: Option<(Step, i32)>,
+}
+
+/// Why a request was ended from outside.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Reason {
+    /// Its time was over.
+    Timeout,
+    /// Memory.
+    Oom,
+    /// Asked for.
+    Stop,
+    /// Disk.
+    Disk,
+    /// Processes.
+    Processes,
+}
+
+/// One record of the mask over the repository.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum MaskEntry {
+    /// A directory that is kept: its mode and its time of change.
+    Directory {
+        /// Path below the repository.
+        path: Vec<u8>,
+        /// Permission bits.
+        mode: u32,
+        /// Seconds and nanoseconds.
+        modified: (i64, u32),
+    },
+    /// A name that does not exist inside.
+    Hidden {
+        /// Path below the repository.
+        path: Vec<u8>,
+    },
+}
+
+/// Three numbers as the bytes that a short pipe message has.
+pub fn to_bytes(numbers: [i32; 3]) -> [u8; 12] {
+    let mut bytes = [0; 12];
+    for (to, number) in bytes.as_chunks_mut::<4>().0.iter_mut().zip(numbers) {
+        *to = number.to_le_bytes();
+    }
+    bytes
+}
+
+/// The numbers of [`to_bytes`].
+pub fn from_bytes(bytes: &[u8; 12]) -> [i32; 3] {
+    let mut numbers = [0; 3];
+    for (number, from) in numbers.iter_mut().zip(bytes.as_chunks::<4>().0) {
+        *number = i32::from_le_bytes(*from);
+    }
+    numbers
 }

@@ -1,5 +1,6 @@
 //! Layers built by hand: each mark that an overlay writes, and what an agent might forge.
 
+use std::collections::BTreeSet;
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
@@ -34,8 +35,8 @@ impl Bench {
     }
 
     /// The mark for "removed": a device where that may be made, else the attribute.
-    fn whiteout(&self, layer: &str, path: &str) -> bool {
-        let path = self.at("layer").join(layer).join(path);
+    fn whiteout(&self, path: &str) -> bool {
+        let path = self.at("layer/upper").join(path);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         if mknodat(CWD, &path, FileType::CharacterDevice, Mode::empty(), 0).is_ok() {
             return true;
@@ -44,9 +45,13 @@ impl Bench {
         mark(&path, "user.overlay.whiteout", b"y")
     }
 
+    fn layer(&self, hidden: &[&str]) -> Result<Layer, super::LayerError> {
+        let hidden = hidden.iter().map(|path| (*path).to_owned()).collect();
+        Layer::open(&self.at("base"), &self.at("layer"), hidden)
+    }
+
     fn walk(&self) -> Changes {
-        let layer = Layer::open(&self.at("base"), &self.at("layer")).unwrap();
-        layer.changes(&mut |_, _| true).unwrap()
+        self.layer(&[]).unwrap().changes(&mut |_, _| true).unwrap()
     }
 }
 
@@ -87,10 +92,7 @@ fn added_changed_removed_and_same() {
     bench.upper("same", "old\n");
     bench.upper("changed", "new\n");
     bench.upper("new/in/a/directory", "x");
-    if bench.whiteout("upper", "gone")
-        && bench.whiteout("upper", "deep/er")
-        && bench.whiteout("upper", "never")
-    {
+    if bench.whiteout("gone") && bench.whiteout("deep/er") && bench.whiteout("never") {
         let found = bench.walk();
         assert_eq!(lines(&found), ["~changed", "-deep/er/gone", "-gone", "+new/in/a/directory"]);
         assert_eq!(found.refused, []);
@@ -218,7 +220,7 @@ fn a_link_on_the_way_is_never_followed() {
     bench.upper("link/file", "outside");
     let found = bench.walk();
     assert_eq!(lines(&found), ["-link", "+link/file", "+up"]);
-    let layer = Layer::open(&bench.at("base"), &bench.at("layer")).unwrap();
+    let layer = bench.layer(&[]).unwrap();
     assert!(layer.upper().file("up/file").is_err());
     assert!(layer.base().file("../elsewhere/file").is_err());
     assert!(layer.base().file("link/file").is_err());
@@ -234,11 +236,8 @@ fn hidden_files_are_neither_removed_nor_silently_replaced() {
     bench.upper("env", "theirs");
     bench.upper("secrets/key", "theirs");
     bench.upper("secrets/new", "theirs");
-    if !bench.whiteout("mask", "env") || !bench.whiteout("mask", "secrets") {
-        return;
-    }
     mark(&bench.at("layer/upper/secrets"), "user.overlay.opaque", b"y");
-    let found = bench.walk();
+    let found = bench.layer(&["env", "secrets"]).unwrap().changes(&mut |_, _| true).unwrap();
     assert_eq!(lines(&found), ["~env", "~secrets/key", "+secrets/new"]);
     assert_eq!(found.changes.iter().map(|change| change.hidden).collect::<Vec<_>>(), [true, true, false]);
 }
@@ -250,7 +249,7 @@ fn what_the_caller_leaves_out_is_counted() {
     bench.upper("build/new", "x");
     bench.upper("log", "x");
     bench.upper("src", "x");
-    let layer = Layer::open(&bench.at("base"), &bench.at("layer")).unwrap();
+    let layer = bench.layer(&[]).unwrap();
     let found = layer.changes(&mut |path, _| path != "build" && path != "log").unwrap();
     assert_eq!(lines(&found), ["+src"]);
     assert_eq!(found.left_out, 2);
@@ -259,6 +258,93 @@ fn what_the_caller_leaves_out_is_counted() {
 #[test]
 fn a_layer_that_is_not_there_is_an_error() {
     let bench = Bench::new();
-    let error = Layer::open(&bench.at("base"), &bench.at("nothing")).unwrap_err();
+    let error = Layer::open(&bench.at("base"), &bench.at("nothing"), BTreeSet::new()).unwrap_err();
     assert!(error.to_string().starts_with("cannot open the directory `"), "{error}");
+}
+
+/// What a session does with ordinary tools.
+const WORK: &str = "
+    echo new > edited
+    rm gone
+    rm -r emptied
+    rm -r remade && mkdir remade && echo fresh > remade/fresh
+    mv moved elsewhere
+    mv folder renamed
+    chmod +x script
+    ln -s edited link
+    rm -r to-file && echo file > to-file
+    rm to-directory && mkdir to-directory && echo x > to-directory/x
+    touch touched
+    mkdir nothing-in-it
+    echo temporary > temporary && rm temporary
+";
+
+/// Runs [`WORK`] in an overlay as the workspace mounts it; false where that cannot be done here.
+#[expect(clippy::disallowed_methods, reason = "a mount needs a namespace, and so a process, of its own")]
+fn work_in_an_overlay(bench: &Bench) -> bool {
+    let script = format!(
+        "mount -t overlay overlay -o lowerdir=base,upperdir=layer/upper,workdir=layer/work,userxattr,\
+         redirect_dir=nofollow,metacopy=off,index=off tree || exit 99
+         cd tree || exit 98
+         set -e\n{WORK}"
+    );
+    let status = std::process::Command::new("unshare")
+        .args(["--user", "--map-root-user", "--mount", "sh", "-c", &script])
+        .current_dir(bench.root.path())
+        .status();
+    match status.map(|status| status.code()) {
+        Ok(Some(0)) => true,
+        other => {
+            assert!(!matches!(other, Ok(Some(98))), "the overlay was mounted but cannot be entered");
+            eprintln!("no overlay can be mounted here ({other:?}): case passed by");
+            false
+        }
+    }
+}
+
+#[test]
+fn what_a_real_overlay_writes_is_read() {
+    let bench = Bench::new();
+    for path in [
+        "edited",
+        "gone",
+        "emptied/a/b",
+        "remade/old",
+        "moved",
+        "folder/x",
+        "script",
+        "to-file/y",
+        "to-directory",
+    ] {
+        bench.base(path, &format!("content of {path}"));
+    }
+    bench.base("touched", "touched");
+    bench.base("untouched", "untouched");
+    fs::create_dir_all(bench.at("layer/work")).unwrap();
+    fs::create_dir_all(bench.at("tree")).unwrap();
+    if !work_in_an_overlay(&bench) {
+        return;
+    }
+    let found = bench.walk();
+    assert_eq!(
+        lines(&found),
+        [
+            "~edited",
+            "+elsewhere",
+            "-emptied/a/b",
+            "-folder/x",
+            "-gone",
+            "+link",
+            "-moved",
+            "+remade/fresh",
+            "-remade/old",
+            "+renamed/x",
+            "~script",
+            "-to-directory",
+            "+to-directory/x",
+            "+to-file",
+            "-to-file/y",
+        ]
+    );
+    assert_eq!(found.refused, []);
 }

@@ -142,7 +142,7 @@ impl Walk<'_> {
 
     /// A file or link of the layer.
     fn leaf(&mut self, path: &str, before: Option<Entry>, after: Entry) -> Result<(), LayerError> {
-        let hidden = before.is_some() && self.hides(path)?;
+        let hidden = before.is_some() && self.layer.mask.hides(path);
         match before.map(|entry| entry.kind) {
             Some(Kind::Directory) if !hidden => {
                 self.remove_tree(path)?;
@@ -169,7 +169,7 @@ impl Walk<'_> {
     /// Whatever lay below is gone.
     fn remove_if(&mut self, path: &str, before: Option<Entry>) -> Result<(), LayerError> {
         let Some(entry) = before else { return Ok(()) };
-        if self.hides(path)? {
+        if self.layer.mask.hides(path) {
             return Ok(());
         }
         match entry.kind {
@@ -198,7 +198,7 @@ impl Walk<'_> {
                 }
                 match self.base(&child)? {
                     Some(entry) if entry.kind == Kind::Directory => {
-                        if !self.hides(&child)? {
+                        if !self.layer.mask.hides(&child) {
                             todo.push(child);
                         }
                     }
@@ -267,11 +267,6 @@ impl Walk<'_> {
     /// Adds a refusal.
     fn refuse(&mut self, path: &str, reason: Reason) {
         self.found.refused.push(Refused { path: path.to_owned(), reason });
-    }
-
-    /// Whether a path was hidden from the session.
-    fn hides(&self, path: &str) -> Result<bool, LayerError> {
-        self.layer.mask.hides(path).map_err(|source| read(path, source))
     }
 
     /// The entry of the layer; one that has gone is none.

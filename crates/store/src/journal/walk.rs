@@ -33,11 +33,11 @@ impl Fault {
         Self { outcome: Outcome::Truncated, seq, why: why.into() }
     }
 
-    /// The error of a reader who met it in the store.
-    pub(crate) fn in_store(self, session: &SessionId) -> StoreError {
+    /// The error of a reader who met it in the store; what is not about one entry is about the `last` one.
+    pub(crate) fn in_store(self, session: &SessionId, last: u64) -> StoreError {
         StoreError::Altered {
             session: session.clone(),
-            seq: self.seq.unwrap_or(0),
+            seq: self.seq.unwrap_or(last),
             why: self.why.into_owned(),
         }
     }

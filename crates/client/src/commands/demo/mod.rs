@@ -25,7 +25,7 @@ use crate::{hi, terminal, text};
 const PRESET: &str = "strict";
 
 /// Runs the demonstration.
-pub async fn run<G, M>(cx: &mut Context<'_, '_, M>, args: &DemoArgs) -> Result<Exit, CommandError>
+pub(crate) async fn run<G, M>(cx: &mut Context<'_, '_, M>, args: &DemoArgs) -> Result<Exit, CommandError>
 where
     G: Gateway,
     M: Fn(Option<&Path>) -> Result<G, ApiError>,
@@ -131,7 +131,8 @@ where
 
 /// Runs the project's own test over the tree as it is now, in a sandbox.
 fn test_passes<G: Gateway>(gateway: &G, repo: PathBuf) -> Result<bool, CommandError> {
-    let request = SandboxRequest { repo, text: project::TEST.to_owned(), repeat: 1, preset: Some(PRESET.to_owned()) };
+    let request =
+        SandboxRequest { repo, text: project::TEST.to_owned(), repeat: 1, preset: Some(PRESET.to_owned()) };
     let report = gateway.sandbox_run(&request, &mut |_, _| {})?;
     Ok(report.runs.last().is_some_and(|run| run.exit_code == 0))
 }

@@ -12,7 +12,7 @@ use crate::error::CommandError;
 use crate::text;
 
 /// How the project is tested.
-pub const TEST: &str = "bash test.sh";
+pub(crate) const TEST: &str = "bash test.sh";
 
 const CALCULATOR: &str = "\
 #!/usr/bin/env bash
@@ -50,7 +50,7 @@ const WRONG: &str = "multiply() { echo $(($1 + $2)); }";
 const RIGHT: &str = "multiply() { echo $(($1 * $2)); }";
 
 /// A folder of the demonstration, gone when it is dropped.
-pub fn folder(env: &Environment) -> Result<TempDir, CommandError> {
+pub(crate) fn folder(env: &Environment) -> Result<TempDir, CommandError> {
     let parent = Path::new(env.get(env::TMPDIR).filter(|value| !value.is_empty()).unwrap_or("/tmp"));
     tempfile::Builder::new()
         .prefix("enclos-demo-")
@@ -59,13 +59,14 @@ pub fn folder(env: &Environment) -> Result<TempDir, CommandError> {
 }
 
 /// Makes the repository and the script; whether it has a history.
-pub fn make(repo: &Path, script: &Path, env: &Environment) -> Result<bool, CommandError> {
+pub(crate) fn make(repo: &Path, script: &Path, env: &Environment) -> Result<bool, CommandError> {
     fs::create_dir(repo).map_err(|error| CommandError::file(text::WRITE, repo, &error))?;
     for (name, content) in [("calc.sh", CALCULATOR), ("test.sh", CHECKS), ("README.md", README)] {
         let path = repo.join(name);
         fs::write(&path, content).map_err(|error| CommandError::file(text::WRITE, &path, &error))?;
     }
-    fs::write(script, turns().to_string()).map_err(|error| CommandError::file(text::WRITE, script, &error))?;
+    fs::write(script, turns().to_string())
+        .map_err(|error| CommandError::file(text::WRITE, script, &error))?;
     let path = env.get(env::PATH).unwrap_or("/usr/local/bin:/usr/bin:/bin");
     let who = ["-c", "user.name=Demo", "-c", "user.email=demo@example.org", "-c", "commit.gpgsign=false"];
     Ok(git(repo, path, &["init", "-q"])
@@ -75,7 +76,10 @@ pub fn make(repo: &Path, script: &Path, env: &Environment) -> Result<bool, Comma
 
 /// Runs the person's own git, if there is one, without their configuration.
 fn git(repo: &Path, path: &str, arguments: &[&str]) -> bool {
-    #[expect(clippy::disallowed_methods, reason = "the demonstration's repository is made with the person's own git")]
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "the demonstration's repository is made with the person's own git"
+    )]
     let mut command = std::process::Command::new("git");
     command
         .args(arguments)
@@ -92,7 +96,7 @@ fn git(repo: &Path, path: &str, arguments: &[&str]) -> bool {
 }
 
 /// Whether the change was applied.
-pub fn was_mended(repo: &Path) -> bool {
+pub(crate) fn was_mended(repo: &Path) -> bool {
     fs::read_to_string(repo.join("calc.sh")).is_ok_and(|text| text == CALCULATOR.replace(WRONG, RIGHT))
 }
 
@@ -127,7 +131,8 @@ mod tests {
     fn the_project_is_made_wrong_and_can_be_mended() {
         let folder = tempfile::tempdir().expect("a folder");
         let repo = folder.path().join("repo");
-        make(&repo, &folder.path().join("turns.json"), &Environment::of([("PATH", "/nowhere")])).expect("made");
+        make(&repo, &folder.path().join("turns.json"), &Environment::of([("PATH", "/nowhere")]))
+            .expect("made");
         assert!(!was_mended(&repo));
         assert_eq!(CALCULATOR.matches(WRONG).count(), 1, "the edit names one place");
         std::fs::write(repo.join("calc.sh"), CALCULATOR.replace(WRONG, RIGHT)).expect("written");

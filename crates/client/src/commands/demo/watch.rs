@@ -1,4 +1,4 @@
-//! A demonstration that answers itself: everything is printed, and the change set is accepted as automation.
+//! A demonstration that answers itself: everything is printed. The answers are the gateway's, as automation.
 
 use std::time::Duration;
 
@@ -21,7 +21,7 @@ use crate::world::{Look, World};
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Follows the session to the end of the run.
-pub async fn follow(
+pub(crate) async fn follow(
     world: &mut World<'_>,
     look: Look,
     mut attached: Attached,
@@ -49,7 +49,6 @@ pub async fn follow(
             }
             Body::State { state: SessionState::Reviewing } => {
                 rows.extend(note(text::DEMO_ACCEPTED, look.width));
-                let _ = attached.orders.send(Order::Accept { files: None, flagged: Vec::new() });
             }
             Body::State { state: SessionState::WaitingInput } => {
                 let _ = attached.orders.send(Order::Leave);

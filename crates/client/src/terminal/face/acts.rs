@@ -157,7 +157,9 @@ impl<G: Gateway> Face<'_, '_, G> {
         self.listen();
         match (purpose, said) {
             (_, Said::Quit) => self.stop(Some(crate::exit::Exit::Interrupted)),
-            (Purpose::Word(approval), Said::Line(word)) if !word.trim().is_empty() => self.refuse(&approval, word),
+            (Purpose::Word(approval), Said::Line(word)) if !word.trim().is_empty() => {
+                self.refuse(&approval, word);
+            }
             (Purpose::Word(_), _) => self.ask_again(),
             (Purpose::Message, Said::Line(line)) => self.message(line),
             (Purpose::Message, Said::Interrupt) => {

@@ -10,6 +10,7 @@ use super::{Extension, Face, Purpose};
 use crate::layout::{Gutter, Row, prose};
 use crate::render::card;
 use crate::style::Role;
+use crate::terminal::guard;
 use crate::terminal::mode::{Asking, Mode};
 use crate::terminal::pager::Pager;
 use crate::terminal::review::Review;
@@ -33,7 +34,9 @@ impl<G: Gateway> Face<'_, '_, G> {
             }
             Body::ApprovalDecided { approval, .. } => self.decided(approval),
             Body::ExtensionRequested { spent, grants, left } => {
-                self.extension = Some(Extension { spent: spent.clone(), grants: *grants, left: *left });
+                // With none left there is nothing to ask: the gateway says how it goes on.
+                let asked = Extension { spent: spent.clone(), grants: *grants, left: *left };
+                self.extension = Some(asked).filter(|asked| asked.left > 0);
             }
             Body::ExtensionDecided { .. } => {
                 self.extension = None;
@@ -43,7 +46,8 @@ impl<G: Gateway> Face<'_, '_, G> {
             }
             Body::ChangeSet { files, .. } => {
                 self.changes.clone_from(files);
-                if matches!(self.mode, Mode::Review(_)) {
+                // A set that comes again is asked about again: an acceptance failed, or files are left.
+                if self.transcript.state == SessionState::Reviewing {
                     self.settle();
                     self.due = Some(SessionState::Reviewing);
                 }
@@ -139,7 +143,7 @@ impl<G: Gateway> Face<'_, '_, G> {
     /// A whole question has been shown: keys that were typed before are dropped, and those of the next moment too.
     pub(super) fn asked(&mut self) {
         self.draw(&[]);
-        self.parts.guard.flush();
+        guard::flush();
         self.armed = Instant::now() + SETTLE;
         if !self.screen.fancy() {
             let rows = self.question_rows();
@@ -152,7 +156,9 @@ impl<G: Gateway> Face<'_, '_, G> {
         self.screen.resize(usize::from(width), usize::from(height));
         self.transcript.resize(usize::from(width).max(20));
         let page = self.page();
-        if let (Mode::Card(Asking { pager: Some(pager), .. }), Some((_, card))) = (&mut self.mode, self.cards.front()) {
+        if let (Mode::Card(Asking { pager: Some(pager), .. }), Some((_, card))) =
+            (&mut self.mode, self.cards.front())
+        {
             self.pages = card::rows(card, usize::from(width));
             pager.resize(self.pages.len(), page);
         } else if let Some(pager) = &mut self.overlay {

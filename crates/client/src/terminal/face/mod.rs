@@ -58,25 +58,25 @@ struct Extension {
 }
 
 /// What a face is made of.
-pub struct Parts<'f, 'w, G> {
+pub(crate) struct Parts<'f, 'w, G> {
     /// The process.
-    pub world: &'f mut World<'w>,
+    pub(crate) world: &'f mut World<'w>,
     /// How it looks.
-    pub look: Look,
+    pub(crate) look: Look,
     /// For the diff.
-    pub gateway: &'f G,
+    pub(crate) gateway: &'f G,
     /// The session.
-    pub session: SessionId,
+    pub(crate) session: SessionId,
     /// Where orders go.
-    pub orders: UnboundedSender<Order>,
+    pub(crate) orders: UnboundedSender<Order>,
     /// The terminal's state.
-    pub guard: Guard,
+    pub(crate) guard: Guard,
     /// Where keys go.
-    pub to: UnboundedSender<Input>,
+    pub(crate) to: UnboundedSender<Input>,
 }
 
 /// The terminal of one run.
-pub struct Face<'f, 'w, G> {
+pub(crate) struct Face<'f, 'w, G> {
     parts: Parts<'f, 'w, G>,
     screen: Screen,
     transcript: Transcript,
@@ -112,7 +112,7 @@ pub struct Face<'f, 'w, G> {
 
 impl<'f, 'w, G: Gateway> Face<'f, 'w, G> {
     /// The terminal of a run that has not begun.
-    pub fn new(parts: Parts<'f, 'w, G>) -> Self {
+    pub(crate) fn new(parts: Parts<'f, 'w, G>) -> Self {
         let (look, tty) = (parts.look, parts.world.tty);
         let screen = Screen::new(look.paint, !look.plain, look.width, usize::from(tty.height));
         Self {
@@ -143,7 +143,7 @@ impl<'f, 'w, G: Gateway> Face<'f, 'w, G> {
     }
 
     /// Follows the session to the end of the run.
-    pub async fn run(
+    pub(crate) async fn run(
         &mut self,
         mut events: UnboundedReceiver<Event>,
         mut inputs: UnboundedReceiver<Input>,
@@ -166,12 +166,14 @@ impl<'f, 'w, G: Gateway> Face<'f, 'w, G> {
         match (self.forced, self.finished) {
             (Some(exit), _) => Ok(exit),
             (None, Some(code)) => Ok(Exit::Passed(code)),
-            (None, None) => Err(CommandError::new(Fault::Unreachable, text::STREAM_CUT).hint(text::HINT_RESUME)),
+            (None, None) => {
+                Err(CommandError::new(Fault::Unreachable, text::STREAM_CUT).hint(text::HINT_RESUME))
+            }
         }
     }
 
     /// Gives the terminal back.
-    pub fn close(&mut self) -> Result<(), CommandError> {
+    pub(crate) fn close(&mut self) -> Result<(), CommandError> {
         self.keys = None;
         self.prompt = None;
         if self.blind {

@@ -22,19 +22,22 @@ impl<G: Gateway> Face<'_, '_, G> {
     pub(super) fn ticked(&mut self) {
         self.tick = self.tick.wrapping_add(1);
         let paged = !self.pages.is_empty();
-        if self.screen.fancy() && self.prompt.is_none() && (!paged || self.tick % PAGE_TICKS == 0) {
+        if self.screen.fancy() && self.prompt.is_none() && (!paged || self.tick.is_multiple_of(PAGE_TICKS)) {
             self.draw(&[]);
         }
     }
 
-    /// Adds rows to the record.
+    /// Adds rows to the record: above the line that somebody is writing, where that can be.
     pub(super) fn record(&mut self, rows: &[Row]) {
-        match &mut self.prompt {
-            Some((prompt, _)) if !rows.is_empty() => {
-                let paint = self.parts.look.paint;
-                prompt.print(rows.iter().map(|row| row.render(paint) + "\n").collect());
-            }
-            _ => self.draw(rows),
+        let Some((prompt, _)) = &mut self.prompt else { return self.draw(rows) };
+        if rows.is_empty() || self.blind {
+            return;
+        }
+        let paint = self.parts.look.paint;
+        let text = rows.iter().map(|row| row.render(paint) + "\n").collect();
+        if let Err(text) = prompt.print(text) {
+            let written = self.parts.world.out.write_all(text.as_bytes()).map_err(CommandError::from);
+            self.survive(written);
         }
     }
 
@@ -48,9 +51,9 @@ impl<G: Gateway> Face<'_, '_, G> {
         self.record(&prose(&gutter, Role::Plain, note, self.screen.width()));
     }
 
-    /// Draws what changed.
+    /// Draws what changed, unless somebody writes a line: then the screen is the editor's.
     pub(super) fn draw(&mut self, record: &[Row]) {
-        if self.blind {
+        if self.blind || self.prompt.is_some() {
             return;
         }
         let now = (self.parts.world.now)();
@@ -70,7 +73,8 @@ impl<G: Gateway> Face<'_, '_, G> {
         let drawn = match pager {
             Some(pager) => {
                 let shown = self.pages.get(pager.shown()).unwrap_or_default();
-                let foot = foot(&self.mode, moment, self.overlay.is_some(), pager.shown().end, self.pages.len());
+                let foot =
+                    foot(&self.mode, moment, self.overlay.is_some(), pager.shown().end, self.pages.len());
                 self.screen.draw(out, record, &[]).and_then(|()| self.screen.page(out, shown, &foot))
             }
             None => self.screen.draw(out, record, &live::rows(&self.transcript, &self.mode, moment)),
@@ -103,7 +107,8 @@ impl<G: Gateway> Face<'_, '_, G> {
 /// The rows below a page.
 fn foot(mode: &Mode, moment: Moment<'_>, overlay: bool, end: usize, rows: usize) -> Vec<Row> {
     let place = Row::of(Role::Dim, &text::page_place(end, rows));
-    let place = if moment.note.is_empty() { place } else { place.and(Role::Warn, &format!("  ! {}", moment.note)) };
+    let place =
+        if moment.note.is_empty() { place } else { place.and(Role::Warn, &format!("  ! {}", moment.note)) };
     let mut foot = vec![place];
     if overlay {
         foot.push(Row::of(Role::Bold, text::OVERLAY_KEYS));

@@ -6,7 +6,7 @@
 use std::io;
 
 use super::engine::discard;
-use super::ground::Ground;
+use super::ground::{Ground, aside};
 use super::record::{Record, Stage, Step};
 use super::{ApplyError, Recovered};
 use crate::changeset::store::Store;
@@ -17,8 +17,8 @@ pub(super) fn recover(store: &Store, record: &mut Record) -> Result<Option<Recov
     let there = |ground: &Ground| ground.tree().entry(&staging).map_err(ApplyError::write(&staging));
     let (done, left) = match record.stage {
         Stage::Undone => return Ok(None),
-        // A tree that is gone has no traces.
-        Stage::Done if !record.repository.is_dir() => return Ok(None),
+        // A tree that is not there now cannot be mended now.
+        _ if !record.repository.is_dir() => return Ok(None),
         Stage::Done => {
             let ground = Ground::lock(&record.repository)?;
             if there(&ground)?.is_none() {
@@ -71,6 +71,10 @@ pub(super) fn take_back(ground: &Ground, record: &Record) -> io::Result<Vec<Stri
 
 /// Puts the former content of an exchanged file back.
 fn unexchange(ground: &Ground, step: &Step, slot: &str) -> io::Result<bool> {
+    let aside = aside(slot);
+    if ground.tree().entry(&aside)?.is_some() && !unstep(ground, step, slot, &aside)? {
+        return Ok(false);
+    }
     let (target, waiting) = (ground.side(&step.path)?, ground.side(slot)?);
     if target == step.from || waiting.is_none() {
         // Not exchanged: what waits, if anything, is ours.
@@ -88,10 +92,31 @@ fn unexchange(ground: &Ground, step: &Step, slot: &str) -> io::Result<bool> {
     Ok(false)
 }
 
+/// Puts the former content back that an exchange in steps had left aside.
+fn unstep(ground: &Ground, step: &Step, slot: &str, aside: &str) -> io::Result<bool> {
+    let target = ground.side(&step.path)?;
+    if target == step.from {
+        return ground.remove(aside);
+    }
+    if target.is_some() && target == step.to {
+        ground.remove(slot)?;
+        ground.shift(&step.path, slot)?;
+    }
+    match ground.shift(aside, &step.path) {
+        Ok(()) => Ok(true),
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(false),
+        Err(error) => Err(error),
+    }
+}
+
 /// Takes an added file out again.
 fn unadd(ground: &Ground, step: &Step, slot: &str) -> io::Result<bool> {
-    if ground.tree().entry(slot)?.is_some() {
-        // Not added yet.
+    let inode = |path: &str| -> io::Result<_> { Ok(ground.tree().entry(path)?.map(|entry| entry.inode)) };
+    if let Some(waiting) = inode(slot)? {
+        // Not added yet, or by a second name that is not the only one yet.
+        if inode(&step.path)? == Some(waiting) {
+            ground.remove(&step.path)?;
+        }
         return ground.remove(slot);
     }
     match ground.side(&step.path)? {
@@ -105,6 +130,9 @@ fn unadd(ground: &Ground, step: &Step, slot: &str) -> io::Result<bool> {
 fn unremove(ground: &Ground, step: &Step, slot: &str) -> io::Result<bool> {
     if ground.tree().entry(slot)?.is_none() {
         return Ok(true);
+    }
+    if ground.side(&step.path)? == step.from {
+        return ground.remove(slot);
     }
     match ground.shift(slot, &step.path) {
         Ok(()) => Ok(true),

@@ -4,7 +4,7 @@
 //! → new directories → exchanges and additions → directories durable → record says done → traces removed. After each
 //! exchange the content that came out is compared with the planned one; a stranger ends the run and goes back.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::Path;
 
@@ -13,7 +13,7 @@ use rustix::io::Errno;
 
 use super::ApplyError;
 use super::back::take_back;
-use super::ground::{Ground, parent_of};
+use super::ground::{Ground, parents_of};
 use super::record::{Attributes, Directory, Record, Stage, Step, new_id};
 use crate::changeset::content::digest_copy;
 use crate::changeset::error::ChangeSetError;
@@ -108,8 +108,7 @@ impl<'a> Engine<'a> {
     fn to_make(&self, steps: &[Step]) -> Result<Vec<Directory>, ApplyError> {
         let mut made = BTreeMap::new();
         for step in steps.iter().filter(|step| step.to.is_some()) {
-            let mut parent = parent_of(&step.path);
-            while !parent.is_empty() {
+            for parent in parents_of(&step.path) {
                 let entry = self.ground.tree().entry(parent).map_err(ApplyError::write(parent))?;
                 if entry.is_some_and(|entry| entry.kind == Kind::Directory) {
                     break;
@@ -117,7 +116,6 @@ impl<'a> Engine<'a> {
                 let nearest = self.ground.nearest(parent).map_err(ApplyError::write(parent))?;
                 let attributes = Attributes { mode: nearest.mode & 0o2777, owner: nearest.owner };
                 made.insert(parent.to_owned(), attributes);
-                parent = parent_of(parent);
             }
         }
         Ok(made.into_iter().map(|(path, attributes)| Directory { path, attributes }).collect())
@@ -126,12 +124,10 @@ impl<'a> Engine<'a> {
     /// The directories that removals may empty and those that must go, inner ones first.
     fn to_clear(&self, steps: &[Step], clear: &[String]) -> Result<Vec<Directory>, ApplyError> {
         let mut paths: Vec<&str> = clear.iter().map(String::as_str).collect();
+        let needed: BTreeSet<&str> =
+            steps.iter().filter(|step| step.to.is_some()).flat_map(|step| parents_of(&step.path)).collect();
         for step in steps.iter().filter(|step| step.to.is_none()) {
-            let mut parent = parent_of(&step.path);
-            while !parent.is_empty() {
-                paths.push(parent);
-                parent = parent_of(parent);
-            }
+            paths.extend(parents_of(&step.path).filter(|parent| !needed.contains(parent)));
         }
         paths.sort_unstable();
         paths.dedup();

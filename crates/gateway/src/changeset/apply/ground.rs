@@ -11,7 +11,7 @@ use std::path::Path;
 use enclos_sandbox::layer::{Entry, Kind, Tree, names_git};
 use rustix::fs::{
     AtFlags, CWD, FlockOperation, Gid, Mode, OFlags, RenameFlags, Uid, chownat, fchmod, fchown, flock, fsync,
-    mkdirat, openat, renameat_with, symlinkat, unlinkat,
+    linkat, mkdirat, openat, renameat_with, symlinkat, unlinkat,
 };
 use rustix::io::Errno;
 
@@ -106,12 +106,34 @@ impl Ground {
 
     /// Moves a file to where nothing is.
     pub(super) fn shift(&self, from: &str, to: &str) -> io::Result<()> {
-        self.rename(from, to, RenameFlags::NOREPLACE)
+        match self.rename(from, to, RenameFlags::NOREPLACE) {
+            Err(error) if is_unsupported(&error) => self.shift_by_link(from, to),
+            result => result,
+        }
     }
 
-    /// Lets two files change places.
-    pub(super) fn exchange(&self, one: &str, other: &str) -> io::Result<()> {
-        self.rename(one, other, RenameFlags::EXCHANGE)
+    /// The same where a file system knows only the plain rename: a second name, which never replaces, then the first
+    /// one goes.
+    pub(super) fn shift_by_link(&self, from: &str, to: &str) -> io::Result<()> {
+        let ((old, name), (new, other)) = (self.parent(from)?, self.parent(to)?);
+        linkat(&old, name, new, other, AtFlags::empty())?;
+        Ok(unlinkat(old, name, AtFlags::empty())?)
+    }
+
+    /// Lets the file at a path and the one in its slot change places.
+    pub(super) fn exchange(&self, path: &str, slot: &str) -> io::Result<()> {
+        match self.rename(path, slot, RenameFlags::EXCHANGE) {
+            Err(error) if is_unsupported(&error) => self.exchange_by_steps(path, slot),
+            result => result,
+        }
+    }
+
+    /// The same where a file system cannot do it at once. Between the steps the former file is at [`aside`].
+    pub(super) fn exchange_by_steps(&self, path: &str, slot: &str) -> io::Result<()> {
+        let aside = aside(slot);
+        self.shift(path, &aside)?;
+        self.shift(slot, path)?;
+        self.shift(&aside, slot)
     }
 
     /// Makes the directories of some paths durable.
@@ -162,9 +184,20 @@ impl Ground {
     }
 }
 
+/// Where a former file waits while it changes places in steps.
+pub(super) fn aside(slot: &str) -> String {
+    format!("{slot}.aside")
+}
+
 /// The path of the directory that holds a path; empty for the root.
 pub(super) fn parent_of(path: &str) -> &str {
     path.rfind('/').and_then(|at| path.get(..at)).unwrap_or_default()
+}
+
+/// The paths of the directories that hold a path, inner ones first, without the root.
+pub(super) fn parents_of(path: &str) -> impl Iterator<Item = &str> {
+    std::iter::successors(Some(parent_of(path)), |parent| Some(parent_of(parent)))
+        .take_while(|parent| !parent.is_empty())
 }
 
 /// Whether a change set may write a path at all.
@@ -176,6 +209,11 @@ pub(super) fn is_sound(path: &str) -> bool {
 /// Whether a path, or a directory on its way, is not there.
 fn is_missing(error: &io::Error) -> bool {
     matches!(Errno::from_io_error(error), Some(Errno::NOENT | Errno::NOTDIR | Errno::LOOP))
+}
+
+/// Whether a file system does not know a way of renaming.
+fn is_unsupported(error: &io::Error) -> bool {
+    matches!(Errno::from_io_error(error), Some(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP))
 }
 
 /// A plain user cannot give files away; they stay their own.
@@ -196,7 +234,7 @@ fn gid(attributes: Attributes) -> Gid {
 
 #[cfg(test)]
 mod tests {
-    use super::{is_sound, parent_of};
+    use super::{is_sound, parent_of, parents_of};
 
     #[test]
     fn paths_stay_inside_and_out_of_git() {
@@ -210,6 +248,7 @@ mod tests {
 
     #[test]
     fn parents() {
+        assert_eq!(parents_of("a/b/c").collect::<Vec<_>>(), ["a/b", "a"]);
         assert_eq!((parent_of("a"), parent_of("a/b/c"), parent_of("")), ("", "a/b", ""));
     }
 }

@@ -277,16 +277,15 @@ impl Planner<'_> {
         if [base, ours, theirs].iter().any(|side| side.size > MAX_TEXT) {
             return refuse(Vec::new());
         }
-        let texts = [
-            self.workspace.before(change)?,
-            self.read(change.source(), ours)?,
-            self.workspace.after(change)?,
-        ];
-        if texts.iter().any(|text| is_binary(text)) {
+        // Too much to be kept, and no more in the tree: there is nothing to merge from.
+        let Ok(before) = self.workspace.before(change) else {
+            return Ok(Err((Cause::BaseUnknown, Vec::new())));
+        };
+        let (now, after) = (self.read(change.source(), ours)?, self.workspace.after(change)?);
+        if [&before, &now, &after].into_iter().any(|text| is_binary(text)) {
             return refuse(Vec::new());
         }
-        let [before, now, after] = &texts;
-        match merge(before, now, after) {
+        match merge(&before, &now, &after) {
             Ok(bytes) => Ok(Ok((Some(side(mode, &bytes)), Content::Bytes(bytes)))),
             Err(clashes) => Ok(Err((Cause::BothChanged, clashes))),
         }

@@ -175,6 +175,77 @@ fn a_crash_after_the_end_only_leaves_traces() {
 }
 
 #[test]
+fn a_crash_between_the_steps_of_an_exchange_is_taken_back() {
+    // Each is a state that a file system without an exchange, or without a rename that never replaces, can show.
+    let states: [fn(&Path, &Path); 6] = [
+        |path, slot| fs::hard_link(path, slot.with_extension("aside")).unwrap(),
+        |path, slot| fs::rename(path, slot.with_extension("aside")).unwrap(),
+        |path, slot| {
+            fs::rename(path, slot.with_extension("aside")).unwrap();
+            fs::hard_link(slot, path).unwrap();
+        },
+        |path, slot| {
+            fs::rename(path, slot.with_extension("aside")).unwrap();
+            fs::rename(slot, path).unwrap();
+        },
+        |path, slot| {
+            fs::rename(path, slot.with_extension("aside")).unwrap();
+            fs::rename(slot, path).unwrap();
+            fs::hard_link(slot.with_extension("aside"), slot).unwrap();
+        },
+        |path, slot| {
+            fs::rename(path, slot.with_extension("aside")).unwrap();
+            fs::rename(slot, path).unwrap();
+            fs::rename(slot.with_extension("aside"), slot).unwrap();
+        },
+    ];
+    for (number, state) in states.into_iter().enumerate() {
+        let bench = Bench::new();
+        let before = look(&bench.tree());
+        let mut record = {
+            let ground = Ground::lock(&bench.tree()).unwrap();
+            let record = bench.record(&ground);
+            bench.stage(&ground, &record, usize::MAX);
+            state(&bench.tree().join("edited"), &bench.tree().join(record.slot(2)));
+            record
+        };
+        let recovered = recover(&bench.store(), &mut record).unwrap().unwrap();
+        assert_eq!((recovered.left, look(&bench.tree())), (Vec::new(), before), "state {number}");
+    }
+}
+
+#[test]
+fn second_names_of_added_and_removed_files_are_taken_back() {
+    let bench = Bench::new();
+    let before = look(&bench.tree());
+    let mut record = {
+        let ground = Ground::lock(&bench.tree()).unwrap();
+        let mut record = bench.record(&ground);
+        record.steps[0].path = "added".to_owned();
+        bench.stage(&ground, &record, usize::MAX);
+        fs::hard_link(bench.tree().join(record.slot(0)), bench.tree().join("added")).unwrap();
+        fs::hard_link(bench.tree().join("gone"), bench.tree().join(record.slot(5))).unwrap();
+        record
+    };
+    let recovered = recover(&bench.store(), &mut record).unwrap().unwrap();
+    assert_eq!((recovered.left, look(&bench.tree())), (Vec::new(), before));
+}
+
+#[test]
+fn files_change_places_without_the_help_of_the_file_system() {
+    let bench = Bench::new();
+    let ground = Ground::lock(&bench.tree()).unwrap();
+    fs::write(bench.tree().join("slot"), "new").unwrap();
+    ground.exchange_by_steps("edited", "slot").unwrap();
+    ground.shift_by_link("slot", "former").unwrap();
+    let found = look(&bench.tree());
+    assert_eq!((found["edited"].as_str(), found["former"].as_str(), found.get("slot")), ("new", "old", None));
+    assert!(ground.shift_by_link("edited", "former").is_err(), "nothing is replaced");
+    ground.shift_by_link("link", "other-link").unwrap();
+    assert_eq!(look(&bench.tree())["other-link"], "edited", "a link itself, not what it leads to");
+}
+
+#[test]
 fn what_the_person_changed_after_a_crash_stays_theirs() {
     let bench = Bench::new();
     let mut record = {

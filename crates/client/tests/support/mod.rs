@@ -1,0 +1,446 @@
+//! A gateway that plays a script: what it tells, and what it waits for. It records every order.
+#![expect(dead_code, reason = "each test binary uses its own part")]
+
+use std::cell::RefCell;
+use std::future::Future;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+
+use enclos_core::command::{Piece, Reading};
+use enclos_core::decision::DecidedBy;
+use enclos_core::ids::{CallId, RuleId, SessionId};
+use enclos_core::verdict::Verdict;
+use enclos_protocol::api::{
+    Attached, CommandQuestion, ExplainRequest, Gateway, OpenRequest, ResumeRequest, SandboxRequest,
+};
+use enclos_protocol::card::{Action, Card};
+use enclos_protocol::changeset::{AppliedView, ChangeSetView, FileView, Hunk, Line, LineKind};
+use enclos_protocol::error::{ApiError, Fault};
+use enclos_protocol::event::{
+    Amounts, Body, BudgetView, Event, Of, Opened, Outcome, ResultFacts, SessionState, Speaker,
+};
+use enclos_protocol::order::Order;
+use enclos_protocol::report::{
+    Check, CommandRun, Explanation, Exported, PolicyReport, SandboxRun, SessionDetail, SessionRow,
+    Verification,
+};
+use tokio::sync::mpsc;
+
+/// What the gateway does next.
+#[derive(Clone, Debug)]
+pub(crate) enum Step {
+    /// Tells something.
+    Tell(Body),
+    /// Waits for any order and records it.
+    Await,
+    /// Waits for an order, and ends the script with this code when it is a stop or a leave.
+    AwaitOrEnd(u8),
+}
+
+/// The gateway.
+#[derive(Clone, Default)]
+pub(crate) struct Fake {
+    /// What a session tells.
+    pub(crate) script: Vec<Step>,
+    /// Orders that came, as JSON.
+    pub(crate) orders: Rc<RefCell<Vec<String>>>,
+    /// Where orders are recorded too.
+    pub(crate) log: Option<PathBuf>,
+    /// What was asked to be opened.
+    pub(crate) opened: Rc<RefCell<Vec<String>>>,
+    /// The result of a verification.
+    pub(crate) verify_code: u8,
+    /// The result of a command in a sandbox.
+    pub(crate) run: Option<CommandRun>,
+    /// An error of everything that opens.
+    pub(crate) failure: Option<ApiError>,
+}
+
+/// The session of every script.
+pub(crate) fn session() -> SessionId {
+    SessionId::new("sess_01fake")
+}
+
+impl Fake {
+    fn play(&self) -> Result<Attached, ApiError> {
+        if let Some(error) = &self.failure {
+            return Err(error.clone());
+        }
+        let (tell, events) = mpsc::unbounded_channel();
+        let (orders, mut given) = mpsc::unbounded_channel::<Order>();
+        let (script, fake) = (self.script.clone(), self.log.clone());
+        let (sent, taken) = std::sync::mpsc::channel::<String>();
+        let record = Rc::clone(&self.orders);
+        let work = async move {
+            let mut seq = 0;
+            for step in script {
+                match step {
+                    Step::Tell(body) => {
+                        seq += 1;
+                        let time = "2026-11-30T12:00:00.000000Z".to_owned();
+                        if tell.send(Event { seq, time, session: session(), body }).is_err() {
+                            return;
+                        }
+                        tokio::task::yield_now().await;
+                    }
+                    Step::Await | Step::AwaitOrEnd(_) => {
+                        let Some(order) = given.recv().await else { return };
+                        let text = serde_json::to_string(&order).expect("an order is JSON");
+                        if let Some(log) = &fake {
+                            let mut file = std::fs::OpenOptions::new()
+                                .append(true)
+                                .create(true)
+                                .open(log)
+                                .expect("a log");
+                            writeln!(file, "{text}").expect("a log takes a line");
+                        }
+                        let _ = sent.send(text);
+                        if let (Step::AwaitOrEnd(code), Order::Stop | Order::Leave | Order::Interrupt) =
+                            (&step, &order)
+                        {
+                            seq += 1;
+                            let body = finished(*code, SessionState::WaitingInput);
+                            let time = "2026-11-30T12:00:00.000000Z".to_owned();
+                            let _ = tell.send(Event { seq, time, session: session(), body });
+                            return;
+                        }
+                    }
+                }
+            }
+        };
+        #[expect(clippy::disallowed_methods, reason = "the fake owns its one task")]
+        tokio::spawn(work);
+        // What was sent is collected when the fake is asked for it.
+        LATER.with(|later| later.borrow_mut().push((record, taken)));
+        Ok(Attached { session: session(), events, orders })
+    }
+
+    /// The orders that came.
+    pub(crate) fn orders(&self) -> Vec<String> {
+        LATER.with(|later| {
+            for (record, taken) in later.borrow().iter() {
+                record.borrow_mut().extend(taken.try_iter());
+            }
+        });
+        self.orders.borrow().clone()
+    }
+}
+
+type Collected = (Rc<RefCell<Vec<String>>>, std::sync::mpsc::Receiver<String>);
+
+thread_local! {
+    static LATER: RefCell<Vec<Collected>> = const { RefCell::new(Vec::new()) };
+}
+
+impl Gateway for Fake {
+    fn open(&self, request: OpenRequest) -> impl Future<Output = Result<Attached, ApiError>> {
+        self.opened.borrow_mut().push(format!("{request:?}"));
+        std::future::ready(self.play())
+    }
+
+    fn resume(&self, request: ResumeRequest) -> impl Future<Output = Result<Attached, ApiError>> {
+        self.opened.borrow_mut().push(format!("{request:?}"));
+        std::future::ready(self.play())
+    }
+
+    fn sessions(&self) -> Result<Vec<SessionRow>, ApiError> {
+        let row = |name: &str, state, outcome, task: &str| SessionRow {
+            session: SessionId::new(name),
+            state,
+            outcome,
+            repo: "/home/ada/site".to_owned(),
+            task: task.to_owned(),
+            opened: "2026-11-30T12:00:00.000000Z".to_owned(),
+            live: false,
+        };
+        Ok(vec![
+            row("sess_01kb", SessionState::Reviewing, None, "fix \u{1b}]0;x\u{7}the test"),
+            row("sess_01ka", SessionState::Closed, Some(Outcome::Accepted), "write a page"),
+        ])
+    }
+
+    fn show(&self, session: &SessionId) -> Result<SessionDetail, ApiError> {
+        let row = self.sessions()?.into_iter().find(|row| row.session == *session);
+        Ok(SessionDetail {
+            row: row.ok_or_else(|| ApiError::new(Fault::Usage, "no such session"))?,
+            model: "script".to_owned(),
+            policy_digest: "sha256:ab".to_owned(),
+            budget: budget(1),
+            timeline: Vec::new(),
+            entries: 3,
+            head: "00ff".to_owned(),
+        })
+    }
+
+    fn stop(&self, session: &SessionId) -> impl Future<Output = Result<(), ApiError>> {
+        self.orders.borrow_mut().push(format!("stop {session}"));
+        std::future::ready(Ok(()))
+    }
+
+    fn diff(&self, _: &SessionId) -> Result<ChangeSetView, ApiError> {
+        Ok(change_set())
+    }
+
+    fn apply(&self, session: &SessionId, files: Option<Vec<String>>) -> Result<AppliedView, ApiError> {
+        self.orders.borrow_mut().push(format!("apply {session} {files:?}"));
+        Ok(AppliedView {
+            files: vec!["calc.sh".to_owned()],
+            merged: Vec::new(),
+            left: vec!["ci.yml".to_owned()],
+            session_state: SessionState::Reviewing,
+        })
+    }
+
+    fn discard(&self, session: &SessionId) -> Result<(), ApiError> {
+        self.orders.borrow_mut().push(format!("discard {session}"));
+        Ok(())
+    }
+
+    fn policy_check(&self, files: &[PathBuf]) -> Result<PolicyReport, ApiError> {
+        Ok(PolicyReport {
+            sources: files.iter().map(|file| file.display().to_string()).collect(),
+            rules: 2,
+            examples: 1,
+            digest: "sha256:ab".to_owned(),
+            notes: vec!["a note".to_owned()],
+        })
+    }
+
+    fn policy_explain(&self, request: &ExplainRequest) -> Result<Explanation, ApiError> {
+        if request.tool == "nothing" {
+            let error = ApiError::new(Fault::Usage, "`nothing` is not a tool").hint("did you mean `read`?");
+            return Err(error);
+        }
+        Ok(Explanation {
+            verdict: Verdict::Ask,
+            rule: "default.write".to_owned(),
+            scope: "default matrix".to_owned(),
+            reason: "a write asks".to_owned(),
+            considered: Vec::new(),
+            pieces: Vec::new(),
+            policy_digest: "sha256:ab".to_owned(),
+        })
+    }
+
+    fn explain_command(&self, question: &CommandQuestion, text: &str) -> Result<Reading, ApiError> {
+        let base = question.base.as_deref().unwrap_or("allow");
+        let base: Verdict = base.parse().map_err(|error: enclos_core::verdict::UnknownVerdict| {
+            ApiError::new(Fault::Usage, error.to_string())
+        })?;
+        let verdict = if text.contains("sudo") { Verdict::Disabled } else { base };
+        let piece = Piece {
+            span: 0..text.len(),
+            text: text.to_owned(),
+            argv: text.split(' ').map(str::to_owned).collect(),
+            verdict,
+            rule: RuleId::new("rule"),
+            reason: "because".to_owned(),
+        };
+        Ok(reading(verdict, vec![piece]))
+    }
+
+    fn sandbox_run(
+        &self,
+        request: &SandboxRequest,
+        output: &mut dyn FnMut(bool, &[u8]),
+    ) -> Result<SandboxRun, ApiError> {
+        let Some(run) = &self.run else {
+            return Err(ApiError::new(Fault::Usage, "no sandbox: unshare failed"));
+        };
+        output(false, request.text.as_bytes());
+        output(true, b"\x1b[31mred\n");
+        let runs = vec![run.clone(); usize::try_from(request.repeat).unwrap_or(1)];
+        Ok(SandboxRun { open_ms: 1.0, runs, close_ms: 1.0, limits: serde_json::json!({}) })
+    }
+
+    fn journal_export(&self, session: Option<&SessionId>, out: &mut dyn Write) -> Result<Exported, ApiError> {
+        let line = format!("{{\"session\":{session:?}}}\n");
+        out.write_all(line.as_bytes()).map_err(|error| ApiError::new(Fault::Internal, error.to_string()))?;
+        Ok(Exported { entries: 1, sessions: 1 })
+    }
+
+    fn journal_verify(&self, _: Option<&Path>) -> Result<Verification, ApiError> {
+        let result = if self.verify_code == 0 { "ok" } else { "altered" };
+        Ok(Verification {
+            result: result.to_owned(),
+            exit_code: self.verify_code,
+            entries: 9,
+            sessions: 1,
+            first_bad: (self.verify_code != 0).then(|| "sess_01 entry 7 (line 9)".to_owned()),
+            anchor: "unanchored".to_owned(),
+            message: "what was found".to_owned(),
+        })
+    }
+
+    fn doctor(&self) -> Vec<Check> {
+        let check = |name: &str, result: &str, remedy: &str| Check {
+            name: name.to_owned(),
+            result: result.to_owned(),
+            detail: "seen".to_owned(),
+            remedy: remedy.to_owned(),
+        };
+        let bad = if self.verify_code == 0 { "ok" } else { "failed" };
+        vec![check("user namespaces", bad, "allow them"), check("git", "note", "")]
+    }
+}
+
+/// A reading; built from JSON where the type has more fields than a test cares for.
+fn reading(verdict: Verdict, pieces: Vec<Piece>) -> Reading {
+    let value = serde_json::json!({ "verdict": verdict, "pieces": pieces, "unreadable": null });
+    serde_json::from_value(value).expect("a reading")
+}
+
+/// A budget with some actions used.
+pub(crate) fn budget(used: u64) -> BudgetView {
+    BudgetView {
+        used: Amounts { actions: used, minutes: 0, tokens: 100, commands: used },
+        granted: Amounts { actions: 150, minutes: 45, tokens: 2_000_000, commands: 150 },
+        extensions_left: 5,
+    }
+}
+
+/// The change set of every script.
+pub(crate) fn change_set() -> ChangeSetView {
+    let line = |kind, text: &str| Line { kind, text: text.to_owned(), no_newline: false };
+    let hunk = Hunk {
+        old_start: 4,
+        new_start: 4,
+        lines: vec![
+            line(LineKind::Context, "add() { echo $(($1 + $2)); }"),
+            line(LineKind::Removed, "multiply() { echo $(($1 + $2)); }"),
+            line(LineKind::Added, "multiply() { echo $(($1 * $2)); } # \u{1b}[2J"),
+        ],
+    };
+    ChangeSetView {
+        files: files(),
+        hunks: vec![vec![hunk], Vec::new()],
+        insertions: 2,
+        deletions: 1,
+        ignored: 3,
+        refused: Vec::new(),
+        digest: "sha256:cd".to_owned(),
+        patch: "diff --git a/calc.sh b/calc.sh\n+\u{1b}[2J\n".to_owned(),
+    }
+}
+
+/// Its files: one plain, one flagged.
+pub(crate) fn files() -> Vec<FileView> {
+    let file = |path: &str, change: &str, flags: &[&str]| FileView {
+        path: path.to_owned(),
+        old_path: None,
+        change: change.to_owned(),
+        insertions: 1,
+        deletions: 1,
+        binary: false,
+        flags: flags.iter().map(|&flag| flag.to_owned()).collect(),
+    };
+    vec![file("calc.sh", "modified", &[]), file("ci.yml", "added", &["CI configuration"])]
+}
+
+/// The end of a run.
+pub(crate) fn finished(exit_code: u8, session_state: SessionState) -> Body {
+    Body::Finished { exit_code, session_state, next_step: String::new() }
+}
+
+/// The opening of a session.
+pub(crate) fn opened() -> Body {
+    Body::Opened(Opened {
+        repo: "/home/ada/site".to_owned(),
+        model: "script".to_owned(),
+        policy: vec!["preset strict".to_owned()],
+        policy_digest: "sha256:ab".to_owned(),
+        surface: "terminal".to_owned(),
+        tools: vec!["read".to_owned()],
+        place: "workstation".to_owned(),
+        isolation: "hard".to_owned(),
+        toolchains: vec!["rust".to_owned()],
+        notes: vec!["a setting differs".to_owned()],
+        budget: budget(0),
+        open_ms: 1.5,
+    })
+}
+
+/// A call.
+pub(crate) fn of(number: u64, tool: &str) -> Of {
+    Of { call: CallId::new(format!("call_{number}")), tool: tool.to_owned() }
+}
+
+/// A message of the model.
+pub(crate) fn says(text: &str) -> Vec<Step> {
+    vec![
+        Step::Tell(Body::MessageDelta { text: text.to_owned() }),
+        Step::Tell(Body::Message { role: Speaker::Assistant, text: text.to_owned() }),
+    ]
+}
+
+/// A card for a command.
+pub(crate) fn card(text: &str, may_remember: bool) -> Card {
+    Card {
+        tool: "bash".to_owned(),
+        title: "run a command".to_owned(),
+        action: Action::Command { text: text.to_owned(), pieces: Vec::new() },
+        directory: "/workspace".to_owned(),
+        files: Vec::new(),
+        flagged: Vec::new(),
+        rule: RuleId::new("default.bash"),
+        scope: "preset strict".to_owned(),
+        reason: "commands ask".to_owned(),
+        may_remember,
+        budget: budget(1),
+        expires: "2026-11-30T12:30:00Z".to_owned(),
+        digest: "sha256:ef".to_owned(),
+    }
+}
+
+/// A call that ran.
+pub(crate) fn done(number: u64, tool: &str, arguments: serde_json::Value) -> Vec<Step> {
+    let result = ResultFacts { duration_ms: 1.5, summary: "12 lines".to_owned(), ..ResultFacts::default() };
+    vec![
+        Step::Tell(Body::CallGenerating { of: of(number, tool) }),
+        Step::Tell(Body::CallGenerated { of: of(number, tool), arguments }),
+        Step::Tell(Body::CallDecided {
+            of: of(number, tool),
+            verdict: Verdict::Allow,
+            decided_by: DecidedBy::Automation(RuleId::new("default.read")),
+            rule: RuleId::new("default.read"),
+            reason: String::new(),
+            pieces: Vec::new(),
+        }),
+        Step::Tell(Body::CallCalling { of: of(number, tool) }),
+        Step::Tell(Body::CallDone { of: of(number, tool), result }),
+    ]
+}
+
+/// A call that was refused.
+pub(crate) fn refused(number: u64) -> Vec<Step> {
+    vec![
+        Step::Tell(Body::CallGenerated {
+            of: of(number, "bash"),
+            arguments: serde_json::json!({"command": "sudo ls"}),
+        }),
+        Step::Tell(Body::CallDecided {
+            of: of(number, "bash"),
+            verdict: Verdict::Disabled,
+            decided_by: DecidedBy::Automation(RuleId::new("command.refused.privilege")),
+            rule: RuleId::new("command.refused.privilege"),
+            reason: "privilege elevation is refused".to_owned(),
+            pieces: Vec::new(),
+        }),
+        Step::Tell(Body::CallCanceled {
+            of: of(number, "bash"),
+            reason: "unavailable under the governance policy".to_owned(),
+        }),
+    ]
+}
+
+/// A change set for review.
+pub(crate) fn changes() -> Body {
+    Body::ChangeSet {
+        files: files(),
+        insertions: 2,
+        deletions: 1,
+        flagged: 1,
+        digest: "sha256:cd".to_owned(),
+    }
+}

@@ -1,0 +1,182 @@
+//! One command: a process that is PID 1 of its own namespace, confines itself, starts bash, reaps whatever ends,
+//! and ends with bash. With it ends everything that is left of the command: the kernel sees to that.
+use crate::confine::Confinement;
+use crate::fault::{At, Done};
+use crate::process::{self, Side, Signals};
+use enclos_init::sys;
+use enclos_init::wire::{Run, Step, WORKSPACE, from_bytes, to_bytes};
+use rustix::pipe::PipeFlags;
+use rustix::process::{Pid, WaitOptions};
+use std::ffi::CString;
+use std::io;
+use std::os::fd::{AsRawFd, OwnedFd, RawFd};
+use std::time::{Duration, Instant};
+
+/// How long what bash left behind may go on: enough for a process substitution to write its last line.
+const GRACE: Duration = Duration::from_millis(100);
+
+/// The program, its arguments and its environment, ready for the call.
+struct Prepared {
+    arguments: Vec<CString>,
+    environment: Vec<CString>,
+}
+
+/// What a command's first process tells the init, in twelve bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Outcome {
+    /// Bash ended: a raw wait status.
+    Ended(i32),
+    /// A step failed and bash did not start.
+    Failed(Step, i32),
+}
+
+impl Outcome {
+    fn encode(self) -> [u8; 12] {
+        to_bytes(match self {
+            Self::Ended(status) => [1, status, 0],
+            Self::Failed(step, errno) => {
+                let place = Step::ALL.iter().position(|other| *other == step).unwrap_or(0);
+                [2, i32::try_from(place).unwrap_or(0), errno]
+            }
+        })
+    }
+
+    /// What the pipe holds; `None` when the process ended without a word.
+    pub(crate) fn read(pipe: &OwnedFd) -> Option<Self> {
+        let mut bytes = [0; 12];
+        if rustix::io::read(pipe, &mut bytes).ok()? != bytes.len() {
+            return None;
+        }
+        match from_bytes(&bytes) {
+            [1, status, _] => Some(Self::Ended(status)),
+            [2, step, errno] => Some(Self::Failed(*Step::ALL.get(usize::try_from(step).ok()?)?, errno)),
+            _ => None,
+        }
+    }
+}
+
+/// Starts a command. Answers its first process and the pipe on which it tells how bash ended.
+pub(crate) fn start(
+    run: &Run,
+    streams: (OwnedFd, OwnedFd),
+    confinement: &Confinement,
+    environment: &[String],
+) -> io::Result<(Pid, OwnedFd)> {
+    let text = |text: &str| CString::new(text).map_err(io::Error::from);
+    let prepared = Prepared {
+        arguments: ["bash", "--noprofile", "--norc", "-c", "--", &run.text]
+            .into_iter()
+            .map(text)
+            .collect::<Result<_, _>>()?,
+        environment: environment.iter().map(|variable| text(variable)).collect::<Result<_, _>>()?,
+    };
+    let (reader, writer) = rustix::pipe::pipe_with(PipeFlags::CLOEXEC | PipeFlags::NONBLOCK)?;
+    match process::fork_apart()? {
+        Side::Parent(pid) => Ok((pid, reader)),
+        Side::Child => first(&prepared, streams, &writer, confinement),
+    }
+}
+
+/// PID 1 of the command.
+fn first(prepared: &Prepared, streams: (OwnedFd, OwnedFd), writer: &OwnedFd, confinement: &Confinement) -> ! {
+    let keep = [streams.0.as_raw_fd(), streams.1.as_raw_fd(), writer.as_raw_fd()];
+    let begun = close_all_but(&keep)
+        .at(Step::Privileges, "closing descriptors")
+        .and_then(|()| confinement.command())
+        .and_then(|()| process::fork().at(Step::Privileges, "starting bash"));
+    let outcome = match begun {
+        Err(failure) => Outcome::Failed(failure.step, failure.errno),
+        Ok(Side::Child) => {
+            let error = bash(prepared, &streams, writer);
+            Outcome::Failed(Step::System, error.raw_os_error().unwrap_or(libc::EIO))
+        }
+        Ok(Side::Parent(pid)) => {
+            drop(streams);
+            Outcome::Ended(reap(pid))
+        }
+    };
+    // Nobody to tell when this fails: the init sees the end without a word.
+    let _ = rustix::io::write(writer, &outcome.encode());
+    process::exit(0)
+}
+
+/// Becomes bash. Answers only when that fails.
+fn bash(prepared: &Prepared, streams: &(OwnedFd, OwnedFd), writer: &OwnedFd) -> io::Error {
+    let ready = || -> io::Result<()> {
+        rustix::process::setsid()?;
+        rustix::stdio::dup2_stdout(&streams.0)?;
+        rustix::stdio::dup2_stderr(&streams.1)?;
+        close_all_but(&[writer.as_raw_fd()])?;
+        std::env::set_current_dir(WORKSPACE)?;
+        rustix::process::umask(rustix::fs::Mode::from_raw_mode(0o022));
+        process::default_signals()
+    };
+    match ready() {
+        Ok(()) => process::execute(c"/bin/bash", &prepared.arguments, &prepared.environment),
+        Err(error) => error,
+    }
+}
+
+/// Waits for bash and reaps everything else; passes a polite end on to all. Answers bash's wait status.
+fn reap(bash: Pid) -> i32 {
+    let signals = Signals::of(&[libc::SIGCHLD, libc::SIGTERM]);
+    let mut ended: Option<(i32, Instant)> = None;
+    loop {
+        loop {
+            match rustix::process::wait(WaitOptions::NOHANG) {
+                Ok(Some((pid, status))) if pid == bash => ended = Some((status.as_raw(), Instant::now())),
+                Ok(Some(_)) => {}
+                Ok(None) => break,
+                // No child is left.
+                Err(_) => return ended.map_or(0, |(status, _)| status),
+            }
+        }
+        let rest = ended.map(|(_, since)| GRACE.saturating_sub(since.elapsed()));
+        if let (Some((status, _)), Some(Duration::ZERO)) = (ended, rest) {
+            return status;
+        }
+        // Only the init, outside of this namespace, may ask for the end.
+        if let Some((libc::SIGTERM, true)) = signals.wait(rest) {
+            process::signal_all(libc::SIGTERM);
+        }
+    }
+}
+
+/// Closes every descriptor above the three standard ones that is not in `keep`.
+pub(crate) fn close_all_but(keep: &[RawFd]) -> io::Result<()> {
+    let mut keep: Vec<u32> = keep.iter().filter_map(|fd| u32::try_from(*fd).ok()).collect();
+    keep.sort_unstable();
+    let mut first = 3;
+    for fd in keep {
+        if fd >= first {
+            if fd > first {
+                sys::close_range(first, fd - 1)?;
+            }
+            first = fd + 1;
+        }
+    }
+    sys::close_range(first, u32::MAX)
+}
+
+/// Blocks the signals that the init and the first process of a command wait for.
+pub(crate) fn block_signals() -> Done<OwnedFd> {
+    let both = Signals::of(&[libc::SIGCHLD, libc::SIGTERM]);
+    both.block_only().at(Step::Ready, "blocking signals")?;
+    Signals::of(&[libc::SIGCHLD]).descriptor().at(Step::Ready, "waiting for children")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn outcomes_come_back() {
+        for outcome in [Outcome::Ended(-1), Outcome::Ended(0x8b00), Outcome::Failed(Step::Seccomp, 13)] {
+            let (reader, writer) = rustix::pipe::pipe().unwrap();
+            rustix::io::write(&writer, &outcome.encode()).unwrap();
+            drop(writer);
+            assert_eq!(Outcome::read(&reader), Some(outcome));
+            assert_eq!(Outcome::read(&reader), None);
+        }
+    }
+}

@@ -1,0 +1,238 @@
+//! The init's only loop: takes requests from the control socket, starts a confined child for each, reaps, keeps
+//! time, watches the ceilings, and tells on each request's own channel how it ended. It ends when the gateway does.
+use crate::command::{self, Outcome};
+use crate::confine::Confinement;
+use crate::environment;
+use crate::process;
+use crate::tool;
+use crate::watch::Watch;
+use enclos_init::channel::{self, Frame};
+use enclos_init::wire::{Counters, Ended, Kind, Reason, Run, Setup, Step};
+use rustix::event::{PollFd, PollFlags};
+use rustix::process::{Pid, Signal, WaitOptions, WaitStatus};
+use std::os::fd::{AsFd, OwnedFd};
+use std::time::{Duration, Instant};
+
+/// Time between a polite end and the end.
+const GRACE: Duration = Duration::from_secs(2);
+/// Longest file operation.
+const TOOL_TIME: Duration = Duration::from_mins(1);
+/// Later than anything.
+const NEVER: Duration = Duration::from_hours(24);
+
+/// A child at work.
+struct Child {
+    id: u32,
+    pid: Pid,
+    channel: OwnedFd,
+    /// Where a command's first process tells how bash ended; a file operation has none.
+    outcome: Option<OwnedFd>,
+    deadline: Instant,
+    reason: Option<Reason>,
+}
+
+/// The state of the loop.
+struct Serve<'a> {
+    control: &'a OwnedFd,
+    confinement: Confinement,
+    environment: Vec<String>,
+    watch: Watch,
+    children: Vec<Child>,
+}
+
+/// Serves until the control socket closes or says what it must not. Returning ends the sandbox.
+pub(crate) fn run(control: &OwnedFd, setup: &Setup, layer: OwnedFd) {
+    let (Ok(confinement), Ok(signals)) = (Confinement::new(setup), command::block_signals()) else {
+        return;
+    };
+    let watch = Watch::new(&setup.limits, layer);
+    let environment = environment::build(setup);
+    let mut serve = Serve { control, confinement, environment, watch, children: Vec::new() };
+    while serve.turn(&signals).is_some() {}
+}
+
+impl Serve<'_> {
+    /// One turn; `None` ends the sandbox.
+    fn turn(&mut self, signals: &OwnedFd) -> Option<()> {
+        let (message, ended, gone) = self.wait(signals)?;
+        for id in gone {
+            self.kill(id, None);
+        }
+        if ended {
+            let mut drain = [0u8; 1024];
+            while rustix::io::read(signals, &mut drain).is_ok_and(|length| length > 0) {}
+            self.reap();
+        }
+        if message {
+            let frame = channel::receive(self.control.as_fd()).ok()??;
+            self.take(frame)?;
+        }
+        self.keep_time();
+        let commands: Vec<Pid> =
+            self.children.iter().filter(|child| child.outcome.is_some()).map(|child| child.pid).collect();
+        for (pid, reason) in self.watch.look(&commands) {
+            if let Some(id) = self.children.iter().find(|child| child.pid == pid).map(|child| child.id) {
+                self.kill(id, Some(reason));
+            }
+        }
+        Some(())
+    }
+
+    /// Waits for something to do: a message, an ended child, requests whose channel has closed.
+    fn wait(&self, signals: &OwnedFd) -> Option<(bool, bool, Vec<u32>)> {
+        let timeout = self.patience().map(|time| rustix::event::Timespec {
+            tv_sec: i64::try_from(time.as_secs()).unwrap_or(i64::MAX),
+            tv_nsec: i64::from(time.subsec_nanos()),
+        });
+        let mut polled = vec![PollFd::new(self.control, PollFlags::IN), PollFd::new(signals, PollFlags::IN)];
+        polled.extend(self.children.iter().map(|child| PollFd::new(&child.channel, PollFlags::IN)));
+        match rustix::event::poll(&mut polled, timeout.as_ref()) {
+            Ok(_) | Err(rustix::io::Errno::INTR) => {}
+            Err(_) => return None,
+        }
+        let mut seen = polled.iter().map(|fd| !fd.revents().is_empty());
+        let (message, ended) = (seen.next()?, seen.next()?);
+        let gone = seen.zip(&self.children).filter(|(seen, _)| *seen).map(|(_, child)| child.id).collect();
+        Some((message, ended, gone))
+    }
+
+    fn patience(&self) -> Option<Duration> {
+        let now = Instant::now();
+        let next = self.children.iter().map(|child| child.deadline.saturating_duration_since(now)).min()?;
+        Some(next.min(self.watch.due_in()))
+    }
+
+    fn take(&mut self, frame: Frame) -> Option<()> {
+        match frame.kind {
+            Kind::Kill => {
+                let ids: Vec<u32> = self
+                    .children
+                    .iter()
+                    .map(|child| child.id)
+                    .filter(|id| frame.id == 0 || *id == frame.id)
+                    .collect();
+                for id in ids {
+                    self.kill(id, Some(Reason::Stop));
+                }
+                Some(())
+            }
+            Kind::Run => self.command(frame),
+            Kind::File => self.tool(frame),
+            Kind::Counters => {
+                let which: Counters = serde_json::from_slice(&frame.body).ok()?;
+                if which.processes {
+                    self.confinement.processes_held_by_group();
+                }
+                self.watch.count(which, frame.fds)
+            }
+            Kind::Setup | Kind::Ready | Kind::Failed | Kind::Ended => None,
+        }
+    }
+
+    fn command(&mut self, frame: Frame) -> Option<()> {
+        let run: Run = serde_json::from_slice(&frame.body).ok()?;
+        let [channel, out, error] = <[OwnedFd; 3]>::try_from(frame.fds).ok()?;
+        if !self.children.iter().any(|child| child.outcome.is_some()) {
+            self.watch.forget();
+        }
+        match command::start(&run, (out, error), &self.confinement, &self.environment) {
+            Ok((pid, outcome)) => self.children.push(Child {
+                id: frame.id,
+                pid,
+                channel,
+                outcome: Some(outcome),
+                deadline: Instant::now() + Duration::from_millis(run.milliseconds),
+                reason: None,
+            }),
+            Err(error) => not_started(frame.id, &channel, error.raw_os_error()),
+        }
+        Some(())
+    }
+
+    fn tool(&mut self, frame: Frame) -> Option<()> {
+        let [channel, pipe] = <[OwnedFd; 2]>::try_from(frame.fds).ok()?;
+        match tool::start(&frame.body, pipe, &self.confinement) {
+            Ok(pid) => self.children.push(Child {
+                id: frame.id,
+                pid,
+                channel,
+                outcome: None,
+                deadline: Instant::now() + TOOL_TIME,
+                reason: None,
+            }),
+            Err(error) => not_started(frame.id, &channel, error.raw_os_error()),
+        }
+        Some(())
+    }
+
+    /// Ends a child and all that came of it. The first reason stays.
+    fn kill(&mut self, id: u32, reason: Option<Reason>) {
+        if let Some(child) = self.children.iter_mut().find(|child| child.id == id) {
+            child.reason = child.reason.or(reason);
+            process::kill(child.pid, Signal::KILL);
+            // Nothing more to do for it but to reap it.
+            child.deadline = Instant::now() + NEVER;
+        }
+    }
+
+    /// A child whose time is over is asked to end, then ended.
+    fn keep_time(&mut self) {
+        let now = Instant::now();
+        for child in self.children.iter_mut().filter(|child| child.deadline <= now) {
+            if child.reason.is_none() && child.outcome.is_some() {
+                child.reason = Some(Reason::Timeout);
+                child.deadline = now + GRACE;
+                process::kill(child.pid, Signal::TERM);
+            } else {
+                child.reason = child.reason.or(Some(Reason::Timeout));
+                child.deadline = now + NEVER;
+                process::kill(child.pid, Signal::KILL);
+            }
+        }
+    }
+
+    fn reap(&mut self) {
+        while let Ok(Some((pid, status))) = rustix::process::wait(WaitOptions::NOHANG) {
+            if let Some(place) = self.children.iter().position(|child| child.pid == pid) {
+                let child = self.children.swap_remove(place);
+                self.tell(&child, status);
+            }
+        }
+    }
+
+    fn tell(&mut self, child: &Child, status: WaitStatus) {
+        let mut ended = Ended { code: None, signal: None, reason: child.reason, failed: None };
+        match child.outcome.as_ref().map(Outcome::read) {
+            None => (ended.code, ended.signal) = (status.exit_status(), status.terminating_signal()),
+            Some(Some(Outcome::Ended(raw))) => (ended.code, ended.signal) = split(raw),
+            Some(Some(Outcome::Failed(step, errno))) => ended.failed = Some((step, errno)),
+            // Killed before bash ended.
+            Some(None) => ended.signal = Some(libc::SIGKILL),
+        }
+        let killed = ended.signal == Some(libc::SIGKILL) || ended.code == Some(128 + libc::SIGKILL);
+        if ended.reason.is_none() && child.outcome.is_some() && (killed || self.children.is_empty()) {
+            let short = self.watch.memory_kill();
+            ended.reason = short.then_some(Reason::Oom);
+        }
+        let body = serde_json::to_vec(&ended).unwrap_or_default();
+        // The gateway's thread may be gone; then nobody wants to know.
+        let _ = channel::send(&child.channel, Kind::Ended, child.id, &body, &[]);
+    }
+}
+
+/// Exit code or signal of a raw wait status.
+fn split(status: i32) -> (Option<i32>, Option<i32>) {
+    if libc::WIFEXITED(status) {
+        (Some(libc::WEXITSTATUS(status)), None)
+    } else {
+        (None, Some(libc::WTERMSIG(status)))
+    }
+}
+
+fn not_started(id: u32, channel: &OwnedFd, errno: Option<i32>) {
+    let failed = Some((Step::Namespaces, errno.unwrap_or(libc::EINVAL)));
+    let ended = Ended { code: None, signal: None, reason: None, failed };
+    let body = serde_json::to_vec(&ended).unwrap_or_default();
+    // As above.
+    let _ = channel::send(channel, Kind::Ended, id, &body, &[]);
+}

@@ -1,0 +1,90 @@
+//! A small `/etc`: who the agent is, how names are looked up, and those parts of the host's that programs need to
+//! start (library cache, alternatives, certificates, settings of language runtimes). Never accounts, keys, hosts.
+use super::{bind_read_only, directory};
+use crate::fault::{At, Done};
+use enclos_init::wire::Step;
+use std::path::Path;
+
+const WRITTEN: [(&str, &str); 7] = [
+    (
+        "etc/passwd",
+        "root:x:0:0:root:/nonexistent:/usr/sbin/nologin\n\
+         agent:x:1000:1000:agent:/home/agent:/bin/bash\n\
+         nobody:x:65534:65534:nobody:/nonexistent:/usr/sbin/nologin\n",
+    ),
+    ("etc/group", "root:x:0:\nagent:x:1000:\nnogroup:x:65534:\n"),
+    ("etc/hosts", "127.0.0.1 localhost sandbox\n::1 localhost sandbox\n"),
+    ("etc/hostname", "sandbox\n"),
+    ("etc/nsswitch.conf", "passwd: files\ngroup: files\nhosts: files\nservices: files\nprotocols: files\n"),
+    ("etc/resolv.conf", ""),
+    ("etc/shells", "/bin/sh\n/bin/bash\n"),
+];
+
+/// Shown from the host where they exist: files and folders without anything private.
+const SHOWN: [&str; 20] = [
+    "etc/ld.so.cache",
+    "etc/ld.so.conf",
+    "etc/ld.so.conf.d",
+    "etc/alternatives",
+    "etc/ssl/certs",
+    "etc/ssl/openssl.cnf",
+    "etc/ca-certificates",
+    "etc/pki/ca-trust/extracted",
+    "etc/pki/tls/certs",
+    "etc/pki/java",
+    "etc/crypto-policies",
+    "etc/services",
+    "etc/protocols",
+    "etc/mime.types",
+    "etc/fonts",
+    "etc/perl",
+    "etc/maven",
+    "etc/mono",
+    "etc/terminfo",
+    "etc/debian_version",
+];
+
+/// Families of folders whose names carry a version.
+const FAMILIES: [&str; 3] = ["java-", "python3", "php"];
+
+/// Builds it below the current directory.
+pub(super) fn make() -> Done<()> {
+    directory(Step::System, "etc")?;
+    for (path, text) in WRITTEN {
+        std::fs::write(path, text).at(Step::System, &format!("writing `/{path}`"))?;
+    }
+    for (target, link) in
+        [("/usr/share/zoneinfo/UTC", "etc/localtime"), ("../usr/lib/os-release", "etc/os-release")]
+    {
+        std::os::unix::fs::symlink(target, link).at(Step::System, &format!("linking `/{link}`"))?;
+    }
+    for path in SHOWN {
+        show(path)?;
+    }
+    let Ok(entries) = std::fs::read_dir("/etc") else { return Ok(()) };
+    for entry in entries.flatten() {
+        if let Some(name) = entry.file_name().to_str()
+            && FAMILIES.iter().any(|family| name.starts_with(family))
+        {
+            show(&format!("etc/{name}"))?;
+        }
+    }
+    Ok(())
+}
+
+fn show(path: &str) -> Done<()> {
+    let host = format!("/{path}");
+    let Ok(kind) = std::fs::symlink_metadata(&host) else { return Ok(()) };
+    let what = format!("showing `{host}`");
+    if kind.is_dir() {
+        directory(Step::System, path)?;
+    } else if kind.is_file() {
+        if let Some(parent) = Path::new(path).parent().and_then(Path::to_str) {
+            directory(Step::System, parent)?;
+        }
+        std::fs::File::create_new(path).at(Step::System, &what)?;
+    } else {
+        return Ok(());
+    }
+    bind_read_only(&host, path).at(Step::System, &what)
+}

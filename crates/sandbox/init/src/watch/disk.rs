@@ -1,0 +1,112 @@
+//! The size of the session's layer. Free space of its file system tells cheaply whether anything was written at all;
+//! only then, and never more than a twentieth of the time, the layer is walked and added up.
+use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags};
+use std::ffi::CString;
+use std::os::fd::OwnedFd;
+use std::time::{Duration, Instant};
+
+/// Most entries of one walk.
+const ENTRIES: u64 = 5_000_000;
+
+pub(super) struct Disk {
+    layer: OwnedFd,
+    ceiling: u64,
+    used: u64,
+    free: u64,
+    next: Option<Instant>,
+}
+
+impl Disk {
+    pub(super) fn new(layer: OwnedFd, ceiling: u64) -> Self {
+        Self { layer, ceiling, used: 0, free: 0, next: None }
+    }
+
+    /// Whether the layer is over its ceiling.
+    pub(super) fn over(&mut self) -> bool {
+        let free = rustix::fs::fstatvfs(&self.layer).map_or(0, |stat| stat.f_bfree * stat.f_frsize);
+        let written = self.free.saturating_sub(free);
+        let room = self.ceiling.saturating_sub(self.used);
+        let due = match self.next {
+            None => true,
+            Some(next) => {
+                let now = Instant::now();
+                now >= next && (written > room / 2 || (written > 0 && now >= next + Duration::from_secs(10)))
+            }
+        };
+        if due {
+            let start = Instant::now();
+            self.used = size(&self.layer);
+            self.free = free;
+            self.next = Some(Instant::now() + start.elapsed() * 20);
+        }
+        self.used > self.ceiling
+    }
+}
+
+/// Bytes held by everything below `root`. Goes down and up by one open directory at a time, so that a tree of any
+/// depth can be walked; a tree that is being moved about is counted as it was met.
+fn size(root: &OwnedFd) -> u64 {
+    let (mut bytes, mut entries) = (0u64, 0u64);
+    let Ok(mut here) = open(root, c".") else { return 0 };
+    let mut waiting = vec![below(&here, &mut bytes, &mut entries)];
+    while let Some(folders) = waiting.last_mut() {
+        if entries > ENTRIES {
+            break;
+        }
+        if let Some(name) = folders.pop() {
+            if let Ok(next) = open(&here, &name) {
+                here = next;
+                waiting.push(below(&here, &mut bytes, &mut entries));
+            }
+        } else {
+            waiting.pop();
+            let Ok(up) = open(&here, c"..") else { break };
+            here = up;
+        }
+    }
+    bytes
+}
+
+fn open(at: &OwnedFd, name: &std::ffi::CStr) -> rustix::io::Result<OwnedFd> {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    rustix::fs::openat(at, name, flags, Mode::empty())
+}
+
+/// Adds up the entries of one directory and answers the names of its folders.
+fn below(here: &OwnedFd, bytes: &mut u64, entries: &mut u64) -> Vec<CString> {
+    let mut folders = Vec::new();
+    let Ok(dir) = Dir::read_from(here) else { return folders };
+    for entry in dir.flatten() {
+        let name = entry.file_name();
+        if name == c"." || name == c".." {
+            continue;
+        }
+        *entries += 1;
+        let Ok(stat) = rustix::fs::statat(here, name, AtFlags::SYMLINK_NOFOLLOW) else { continue };
+        *bytes = bytes.saturating_add(u64::try_from(stat.st_blocks).unwrap_or(0).saturating_mul(512));
+        if FileType::from_raw_mode(stat.st_mode).is_dir() {
+            folders.push(name.to_owned());
+        }
+    }
+    folders
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn adds_up_deep_and_wide() {
+        let root = std::env::temp_dir().join(format!("enclos-disk-{}", std::process::id()));
+        let mut path = root.clone();
+        for depth in 0..20 {
+            path.push(format!("d{depth}"));
+            std::fs::create_dir_all(&path).unwrap();
+            std::fs::write(path.join("f"), vec![1u8; 8192]).unwrap();
+        }
+        let fd: OwnedFd = std::fs::File::open(&root).unwrap().into();
+        let total = size(&fd);
+        std::fs::remove_dir_all(&root).unwrap();
+        assert!((20 * 8192..20 * 8192 + 2_000_000).contains(&total), "{total}");
+    }
+}

@@ -1,0 +1,97 @@
+//! Mounts whose files change owner, for root only: what belongs to the repository's owner on disk belongs to the
+//! sandbox's user number when seen through the mount, and nothing is changed on disk.
+//!
+//! The mapping is taken from a user namespace made for it: a child that shares this process's memory, does nothing
+//! but wait, and is ended as soon as its namespace is open.
+use enclos_init::sys::{self, MountFlags};
+use rustix::fs::CWD;
+use rustix::mount::OpenTreeFlags;
+use std::collections::HashMap;
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+
+/// Makes mapped mounts for one sandbox; one namespace for each owner met.
+pub(crate) struct Mapper {
+    to: (u32, u32),
+    namespaces: HashMap<(u32, u32), OwnedFd>,
+}
+
+impl Mapper {
+    /// Maps to the host's user and group number `to`.
+    pub(crate) fn new(to: (u32, u32)) -> Self {
+        Self { to, namespaces: HashMap::new() }
+    }
+
+    /// A detached mount of the directory (or file) `path`, whose owner's files belong to the sandbox.
+    pub(crate) fn tree(&mut self, path: &Path) -> io::Result<OwnedFd> {
+        let tree = plain_tree(path)?;
+        let owner = std::fs::metadata(path)?;
+        let owner = (owner.uid(), owner.gid());
+        if owner != self.to {
+            if !self.namespaces.contains_key(&owner) {
+                self.namespaces.insert(owner, namespace(owner, self.to)?);
+            }
+            let namespace = self.namespaces.get(&owner).map(AsFd::as_fd);
+            sys::set_mount(tree.as_fd(), MountFlags::PLAIN, false, namespace)?;
+        }
+        Ok(tree)
+    }
+}
+
+/// A detached mount of `path` as it is.
+pub(crate) fn plain_tree(path: &Path) -> io::Result<OwnedFd> {
+    let flags = OpenTreeFlags::OPEN_TREE_CLONE | OpenTreeFlags::OPEN_TREE_CLOEXEC;
+    Ok(rustix::mount::open_tree(CWD, path, flags)?)
+}
+
+/// A user namespace in which `from` stands for `to`.
+fn namespace(from: (u32, u32), to: (u32, u32)) -> io::Result<OwnedFd> {
+    let holder = Holder::start()?;
+    let proc = format!("/proc/{}", holder.pid);
+    std::fs::write(format!("{proc}/uid_map"), format!("{} {} 1", from.0, to.0))?;
+    std::fs::write(format!("{proc}/gid_map"), format!("{} {} 1", from.1, to.1))?;
+    Ok(std::fs::File::open(format!("{proc}/ns/user"))?.into())
+}
+
+/// The child that holds a namespace open.
+struct Holder {
+    pid: libc::pid_t,
+    /// Its stack; must outlive it.
+    _stack: Vec<u128>,
+}
+
+impl Holder {
+    fn start() -> io::Result<Self> {
+        let mut stack = vec![0u128; 1024];
+        let top = stack.as_mut_ptr_range().end;
+        let flags = libc::CLONE_NEWUSER | libc::CLONE_VM;
+        // SAFETY: the child runs on a stack of its own, 16-byte aligned and kept until it has ended. It shares this
+        // process's memory but only ever calls `pause`, which touches none. With no exit signal it disturbs nobody.
+        let pid = unsafe { libc::clone(wait_for_ever, top.cast(), flags, std::ptr::null_mut()) };
+        sys::done(pid.into())?;
+        Ok(Self { pid, _stack: stack })
+    }
+}
+
+extern "C" fn wait_for_ever(_: *mut libc::c_void) -> libc::c_int {
+    loop {
+        // SAFETY: takes nothing, touches no memory.
+        unsafe { libc::pause() };
+    }
+}
+
+impl Drop for Holder {
+    fn drop(&mut self) {
+        // SAFETY: the child has not been waited for, so the number is still its own.
+        unsafe { libc::kill(self.pid, libc::SIGKILL) };
+        loop {
+            // SAFETY: no status is asked for. `__WALL`: the child has no exit signal.
+            let ended = unsafe { libc::waitpid(self.pid, std::ptr::null_mut(), libc::__WALL) };
+            if ended >= 0 || io::Error::last_os_error().kind() != io::ErrorKind::Interrupted {
+                break;
+            }
+        }
+    }
+}

@@ -1,0 +1,154 @@
+//! Starts the init in new namespaces. What the new process does before it becomes the init is in `child`; here is
+//! what surrounds it: one thread that lives as long as this process (the kernel ends a sandbox when the *thread* that
+//! made it ends), the maps of user numbers, and the process's handle.
+mod child;
+
+use crate::error::{OpenError, Place};
+use crate::platform::Identity;
+use child::Child;
+use enclos_init::wire::{AGENT, Step, from_bytes};
+use rustix::net::{AddressFamily, SendFlags, SocketFlags, SocketType};
+use rustix::pipe::PipeFlags;
+use std::ffi::CString;
+use std::io;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
+use std::path::PathBuf;
+use std::sync::OnceLock;
+use std::sync::mpsc;
+
+const STEP: Step = Step::Namespaces;
+
+/// A descriptor that the init gets.
+#[derive(Debug)]
+pub(crate) enum Given {
+    /// An open one.
+    Open(OwnedFd),
+    /// A detached mount of this path, made by the new process in its own namespace.
+    Tree(PathBuf),
+}
+
+/// What to start.
+#[derive(Debug)]
+pub(crate) struct Launch {
+    /// The init's program.
+    pub(crate) image: OwnedFd,
+    /// Given to the init, in this order, from `FIRST_FD` on.
+    pub(crate) given: Vec<Given>,
+    /// Who runs this.
+    pub(crate) identity: Identity,
+    /// The host's user and group number that the agent runs as.
+    pub(crate) owner: (u32, u32),
+}
+
+/// The init, started.
+#[derive(Debug)]
+pub(crate) struct Started {
+    /// Its process.
+    pub(crate) process: OwnedFd,
+    /// Its number, as this process sees it.
+    pub(crate) pid: i32,
+    /// The control socket.
+    pub(crate) control: OwnedFd,
+    /// Tells which call failed, when the init does not come up.
+    trouble: OwnedFd,
+}
+
+impl Started {
+    /// Why the new process ended before it was the init.
+    pub(crate) fn trouble(&self) -> OpenError {
+        let mut bytes = [0u8; 12];
+        match rustix::io::read(&self.trouble, &mut bytes) {
+            Ok(12) => {
+                let [call, index, errno] = from_bytes(&bytes);
+                let (step, message) = child::Call::from_number(call).describe(index);
+                OpenError { step, message, source: Some(io::Error::from_raw_os_error(errno)) }
+            }
+            _ => OpenError::new(Step::Ready, "the init ended without a word"),
+        }
+    }
+}
+
+/// Starts the init. It waits for its set-up on the control socket.
+pub(crate) fn start(launch: Launch) -> Result<Started, OpenError> {
+    on_launcher(move || begin(&launch))?
+}
+
+fn begin(launch: &Launch) -> Result<Started, OpenError> {
+    let (ours, theirs) =
+        rustix::net::socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None)
+            .at(STEP, "making the control socket")?;
+    let (trouble, writer) = rustix::pipe::pipe_with(PipeFlags::CLOEXEC).at(STEP, "making a pipe")?;
+    let mut paths = Vec::new();
+    for given in &launch.given {
+        if let Given::Tree(path) = given {
+            paths.push(CString::new(path.as_os_str().as_bytes()).at(Step::Plan, "a path holds a NUL")?);
+        }
+    }
+    let mut next = paths.iter();
+    let sources = launch.given.iter().map(|given| match given {
+        Given::Open(fd) => child::Source::Open(fd.as_raw_fd()),
+        Given::Tree(_) => child::Source::Tree(next.next().map_or(c"".as_ptr(), |path| path.as_ptr())),
+    });
+    let mut child = Child::new(
+        theirs.as_raw_fd(),
+        launch.image.as_raw_fd(),
+        writer.as_raw_fd(),
+        sources.collect(),
+        launch.identity == Identity::Root,
+    );
+    let (pid, process) = child.start().at(STEP, "making the namespaces")?;
+    drop((theirs, writer));
+    let started = Started { process, pid, control: ours, trouble };
+    let mapped = map(pid, launch).and_then(|()| {
+        rustix::net::send(&started.control, b"g", SendFlags::NOSIGNAL).at(STEP, "starting the init").map(drop)
+    });
+    if let Err(error) = mapped {
+        crate::life::end(&started.process);
+        return Err(error);
+    }
+    Ok(started)
+}
+
+/// Says who the one user inside is outside.
+fn map(pid: i32, launch: &Launch) -> Result<(), OpenError> {
+    let write = |file: &str, text: String| {
+        std::fs::write(format!("/proc/{pid}/{file}"), text).at(STEP, &format!("writing `{file}`"))
+    };
+    if let Identity::User(..) = launch.identity {
+        write("setgroups", "deny".into())?;
+    }
+    write("uid_map", format!("{AGENT} {} 1", launch.owner.0))?;
+    write("gid_map", format!("{AGENT} {} 1", launch.owner.1))
+}
+
+type Job = Box<dyn FnOnce() + Send>;
+static LAUNCHER: OnceLock<mpsc::Sender<Job>> = OnceLock::new();
+
+/// Does a job on the thread that never ends.
+fn on_launcher<T: Send + 'static>(job: impl FnOnce() -> T + Send + 'static) -> Result<T, OpenError> {
+    let gone = || OpenError::new(STEP, "the thread that starts sandboxes cannot be had");
+    if LAUNCHER.get().is_none() {
+        let (sender, jobs) = mpsc::channel::<Job>();
+        std::thread::Builder::new()
+            .name("launcher".into())
+            .spawn(move || jobs.into_iter().for_each(|job| job()))
+            .at(STEP, "starting a thread")?;
+        // When another thread was first its launcher is used, and this one ends with its sender.
+        let _ = LAUNCHER.set(sender);
+    }
+    let (answer, result) = mpsc::sync_channel(1);
+    LAUNCHER
+        .get()
+        .ok_or_else(gone)?
+        // The asker waits below; if it were gone nobody would miss the answer.
+        .send(Box::new(move || drop(answer.send(job()))))
+        .map_err(|_| gone())?;
+    result.recv().map_err(|_| gone())
+}
+
+/// Takes over a descriptor that a call has just made.
+fn owned(fd: i32) -> OwnedFd {
+    // SAFETY: the caller got it from the kernel a moment ago and keeps no other copy of the number.
+    unsafe { OwnedFd::from_raw_fd(fd) }
+}

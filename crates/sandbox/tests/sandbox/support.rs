@@ -1,0 +1,153 @@
+//! A repository and a layer in a temporary folder, a sandbox on them, and running a test as a plain user too.
+use enclos_sandbox::{Command, Exit, FileError, FileOp, FileReply, Limits, Plan, Sandbox, Stream, open};
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+
+/// The plain user of these tests: nobody's account.
+const PLAIN: u32 = 12_345;
+
+/// Runs `body` here and, when this is root, as a plain user as well. `name` is the test's whole name.
+pub(crate) fn everyone(name: &str, body: fn()) {
+    body();
+    if is_root() {
+        let output = std::process::Command::new(readable_copy())
+            .args([name, "--exact", "--nocapture", "--test-threads=1"])
+            .env("TMPDIR", "/tmp")
+            .uid(PLAIN)
+            .gid(PLAIN)
+            .output()
+            .expect("this program starts as a plain user");
+        let text =
+            String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success() && text.contains("1 passed"), "as a plain user:\n{text}");
+    }
+}
+
+pub(crate) fn is_root() -> bool {
+    rustix::process::geteuid().is_root()
+}
+
+/// This program where everybody can read it.
+fn readable_copy() -> &'static Path {
+    static COPY: OnceLock<PathBuf> = OnceLock::new();
+    COPY.get_or_init(|| {
+        let folder = std::env::temp_dir().join(format!("enclos-tests-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).expect("a folder");
+        let copy = folder.join("tests");
+        std::fs::copy(std::env::current_exe().expect("this program"), &copy).expect("copied");
+        for path in [&folder, &copy] {
+            std::fs::set_permissions(path, PermissionsExt::from_mode(0o755)).expect("readable");
+        }
+        copy
+    })
+}
+
+/// A repository, a layer, and what a plan says of them.
+pub(crate) struct Bench {
+    pub(crate) root: tempfile::TempDir,
+    pub(crate) plan: Plan,
+}
+
+impl Bench {
+    pub(crate) fn new() -> Self {
+        let root = tempfile::tempdir().expect("a folder");
+        let workspace = root.path().join("repository");
+        std::fs::create_dir(&workspace).expect("a repository");
+        for number in 0..9 {
+            std::fs::write(workspace.join(format!("f{number}.txt")), format!("file {number}\n"))
+                .expect("a file");
+        }
+        let plan = Plan {
+            workspace,
+            layer: root.path().join("layer"),
+            hidden: Vec::new(),
+            git: None,
+            mounts: Vec::new(),
+            environment: Vec::new(),
+            limits: Limits { command_seconds: 60, ..Limits::default() },
+        };
+        Self { root, plan }
+    }
+
+    pub(crate) fn repository(&self) -> &Path {
+        &self.plan.workspace
+    }
+
+    pub(crate) fn write(&self, path: &str, content: &str) {
+        let path = self.repository().join(path);
+        std::fs::create_dir_all(path.parent().expect("a folder")).expect("folders");
+        std::fs::write(path, content).expect("a file");
+    }
+
+    pub(crate) fn open(&self) -> Inside {
+        match open(&self.plan) {
+            Ok(sandbox) => Inside { sandbox },
+            Err(error) => panic!("{error} (to mend it: {})", error.remedy()),
+        }
+    }
+}
+
+/// An open sandbox with short ways to use it.
+pub(crate) struct Inside {
+    pub(crate) sandbox: Sandbox,
+}
+
+/// What a command printed and how it ended.
+#[derive(Debug)]
+pub(crate) struct Ran {
+    pub(crate) exit: Exit,
+    pub(crate) out: String,
+    pub(crate) err: String,
+}
+
+impl Inside {
+    pub(crate) fn run(&self, text: &str) -> Ran {
+        self.run_as(&Command::new(text))
+    }
+
+    pub(crate) fn run_as(&self, command: &Command) -> Ran {
+        let (mut out, mut err) = (Vec::new(), Vec::new());
+        let exit = self
+            .sandbox
+            .run(command, &mut |stream, bytes| match stream {
+                Stream::Stdout => out.extend_from_slice(bytes),
+                Stream::Stderr => err.extend_from_slice(bytes),
+            })
+            .expect("the command runs");
+        let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
+        Ran { exit, out: text(out), err: text(err) }
+    }
+
+    /// Standard output of a command that must succeed.
+    pub(crate) fn out(&self, text: &str) -> String {
+        let ran = self.run(text);
+        assert_eq!(ran.exit.code, Some(0), "`{text}`: {ran:?}");
+        ran.out
+    }
+
+    pub(crate) fn file(&self, op: &FileOp) -> Result<FileReply, FileError> {
+        self.sandbox.file(op)
+    }
+}
+
+/// Whether a process with this text among its arguments is alive on the host.
+pub(crate) fn alive(text: &str) -> bool {
+    std::fs::read_dir("/proc").expect("proc").flatten().any(|entry| {
+        entry.file_name().to_string_lossy().bytes().all(|byte| byte.is_ascii_digit())
+            && std::fs::read(entry.path().join("cmdline"))
+                .is_ok_and(|line| String::from_utf8_lossy(&line).replace('\0', " ").contains(text))
+    })
+}
+
+/// Waits until `condition` holds; a test fails that waits too long.
+pub(crate) fn until(what: &str, condition: impl Fn() -> bool) {
+    for _ in 0..1000 {
+        if condition() {
+            return;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
+    panic!("waited too long until {what}");
+}
