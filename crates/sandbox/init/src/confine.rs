@@ -57,6 +57,11 @@ impl Confinement {
         Ok(Self { filter: filter::build()?, abi, write, limits: setup.limits.clone() })
     }
 
+    /// The version of Landlock's interface that is used.
+    pub(crate) fn abi_number(&self) -> u32 {
+        self.abi as u32
+    }
+
     /// A control group holds the ceiling on processes and counts what it refuses: the limit of the kernel on each
     /// user is only a second line behind it.
     pub(crate) fn processes_held_by_group(&mut self) {

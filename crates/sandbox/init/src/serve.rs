@@ -3,11 +3,12 @@
 use crate::command::{self, Outcome};
 use crate::confine::Confinement;
 use crate::environment;
+use crate::fault::Done;
 use crate::process;
 use crate::tool;
 use crate::watch::Watch;
 use enclos_init::channel::{self, Frame};
-use enclos_init::wire::{Counters, Ended, Kind, Reason, Run, Setup, Step};
+use enclos_init::wire::{Counters, Ended, Kind, Ready, Reason, Run, Setup, Step};
 use rustix::event::{PollFd, PollFlags};
 use rustix::process::{Pid, Signal, WaitOptions, WaitStatus};
 use std::os::fd::{AsFd, OwnedFd};
@@ -32,35 +33,46 @@ struct Child {
 }
 
 /// The state of the loop.
-struct Serve<'a> {
-    control: &'a OwnedFd,
+pub(crate) struct Serve {
+    control: OwnedFd,
+    signals: OwnedFd,
     confinement: Confinement,
     environment: Vec<String>,
     watch: Watch,
     children: Vec<Child>,
 }
 
-/// Serves until the control socket closes or says what it must not. Returning ends the sandbox.
-pub(crate) fn run(control: &OwnedFd, setup: &Setup, layer: OwnedFd) {
-    let (Ok(confinement), Ok(signals)) = (Confinement::new(setup), command::block_signals()) else {
-        return;
-    };
-    let watch = Watch::new(&setup.limits, layer);
-    let environment = environment::build(setup);
-    let mut serve = Serve { control, confinement, environment, watch, children: Vec::new() };
-    while serve.turn(&signals).is_some() {}
-}
+impl Serve {
+    /// Everything that is computed once. What cannot be had fails the opening.
+    pub(crate) fn new(control: OwnedFd, setup: &Setup, layer: OwnedFd) -> Done<Self> {
+        Ok(Self {
+            control,
+            signals: command::block_signals()?,
+            confinement: Confinement::new(setup)?,
+            environment: environment::build(setup),
+            watch: Watch::new(&setup.limits, layer),
+            children: Vec::new(),
+        })
+    }
 
-impl Serve<'_> {
+    /// Serves until the control socket closes or says what it must not. Returning ends the sandbox.
+    pub(crate) fn run(mut self) {
+        let ready = Ready { landlock_abi: self.confinement.abi_number() };
+        let body = serde_json::to_vec(&ready).unwrap_or_default();
+        if channel::send(&self.control, Kind::Ready, 0, &body, &[]).is_ok() {
+            while self.turn().is_some() {}
+        }
+    }
+
     /// One turn; `None` ends the sandbox.
-    fn turn(&mut self, signals: &OwnedFd) -> Option<()> {
-        let (message, ended, gone) = self.wait(signals)?;
+    fn turn(&mut self) -> Option<()> {
+        let (message, ended, gone) = self.wait()?;
         for id in gone {
             self.kill(id, None);
         }
         if ended {
             let mut drain = [0u8; 1024];
-            while rustix::io::read(signals, &mut drain).is_ok_and(|length| length > 0) {}
+            while rustix::io::read(&self.signals, &mut drain).is_ok_and(|length| length > 0) {}
             self.reap();
         }
         if message {
@@ -79,12 +91,13 @@ impl Serve<'_> {
     }
 
     /// Waits for something to do: a message, an ended child, requests whose channel has closed.
-    fn wait(&self, signals: &OwnedFd) -> Option<(bool, bool, Vec<u32>)> {
+    fn wait(&self) -> Option<(bool, bool, Vec<u32>)> {
         let timeout = self.patience().map(|time| rustix::event::Timespec {
             tv_sec: i64::try_from(time.as_secs()).unwrap_or(i64::MAX),
             tv_nsec: i64::from(time.subsec_nanos()),
         });
-        let mut polled = vec![PollFd::new(self.control, PollFlags::IN), PollFd::new(signals, PollFlags::IN)];
+        let mut polled =
+            vec![PollFd::new(&self.control, PollFlags::IN), PollFd::new(&self.signals, PollFlags::IN)];
         polled.extend(self.children.iter().map(|child| PollFd::new(&child.channel, PollFlags::IN)));
         match rustix::event::poll(&mut polled, timeout.as_ref()) {
             Ok(_) | Err(rustix::io::Errno::INTR) => {}
