@@ -165,7 +165,8 @@ fn find(folder: &Path, name: &str, depth: u32) -> bool {
         && std::fs::read_dir(folder).is_ok_and(|entries| {
             entries.flatten().any(|entry| {
                 entry.file_name().to_string_lossy().starts_with(name)
-                    || (entry.file_type().is_ok_and(|kind| kind.is_dir()) && find(&entry.path(), name, depth - 1))
+                    || (entry.file_type().is_ok_and(|kind| kind.is_dir())
+                        && find(&entry.path(), name, depth - 1))
             })
         })
 }
