@@ -1,5 +1,6 @@
-//! One command: a process that is PID 1 of its own namespace, confines itself, starts bash, reaps whatever ends,
-//! and ends with bash. With it ends everything that is left of the command: the kernel sees to that.
+//! One command: a process that is PID 1 of its own namespace, confines itself, starts bash, reaps whatever ends, and
+//! tells how bash ended when nothing else of the command is left. When it is killed all of the command ends with it:
+//! the kernel sees to that.
 use crate::confine::Confinement;
 use crate::fault::{At, Done};
 use crate::process::{self, Side, Signals};
@@ -117,7 +118,8 @@ fn bash(prepared: &Prepared, streams: &(OwnedFd, OwnedFd), writer: &OwnedFd) -> 
     }
 }
 
-/// Waits for bash and reaps everything else; passes a polite end on to all. Answers bash's wait status.
+/// Waits for bash and reaps everything else; passes a polite end on to all. Answers bash's wait status when no other
+/// process of the namespace is left: what bash left behind is given a moment, then killed.
 fn reap(bash: Pid) -> i32 {
     let signals = Signals::of(&[libc::SIGCHLD, libc::SIGTERM]);
     let mut ended: Option<(i32, Instant)> = None;
@@ -127,14 +129,15 @@ fn reap(bash: Pid) -> i32 {
                 Ok(Some((pid, status))) if pid == bash => ended = Some((status.as_raw(), Instant::now())),
                 Ok(Some(_)) => {}
                 Ok(None) => break,
-                // No child is left.
+                // No child is left: every orphan of the namespace is a child of this process.
                 Err(_) => return ended.map_or(0, |(status, _)| status),
             }
         }
         let rest = ended.map(|(_, since)| GRACE.saturating_sub(since.elapsed()));
-        if let (Some((status, _)), Some(Duration::ZERO)) = (ended, rest) {
-            return status;
+        if rest == Some(Duration::ZERO) {
+            process::signal_all(libc::SIGKILL);
         }
+        let rest = rest.map(|rest| rest.max(Duration::from_millis(1)));
         // Only the init, outside of this namespace, may ask for the end.
         if let Some((libc::SIGTERM, true)) = signals.wait(rest) {
             process::signal_all(libc::SIGTERM);
