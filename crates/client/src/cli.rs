@@ -28,10 +28,13 @@ pub struct LowArgs {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum When {
     /// On a terminal, unless `NO_COLOR` is set.
+    #[value(help = help::COLOR_AUTO)]
     Auto,
     /// Always.
+    #[value(help = help::COLOR_ALWAYS)]
     Always,
     /// Never.
+    #[value(help = help::COLOR_NEVER)]
     Never,
 }
 
@@ -40,10 +43,13 @@ pub enum When {
 pub enum Output {
     /// The last message and a summary.
     #[default]
+    #[value(help = help::OUTPUT_TEXT)]
     Text,
     /// One object at the end.
+    #[value(help = help::OUTPUT_JSON)]
     Json,
     /// Each event, one a line.
+    #[value(help = help::OUTPUT_STREAM)]
     StreamJson,
 }
 
@@ -52,10 +58,13 @@ pub enum Output {
 pub enum Ask {
     /// Keep it and leave, exit 5.
     #[default]
+    #[value(help = help::ASK_PARK)]
     Park,
     /// Stop the session, exit 5.
+    #[value(help = help::ASK_STOP)]
     Stop,
     /// Cancel the call and go on.
+    #[value(help = help::ASK_DENY)]
     Deny,
 }
 
@@ -410,9 +419,12 @@ pub struct ReferenceArgs {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Page {
     /// Commands and options.
+    #[value(help = help::PAGE_CLI)]
     Cli,
     /// Environment variables.
+    #[value(help = help::PAGE_ENVIRONMENT)]
     Environment,
     /// Events.
+    #[value(help = help::PAGE_EVENTS)]
     Events,
 }

@@ -152,10 +152,19 @@ pub fn exact(gutter: &Gutter, role: Role, text: &str, width: usize) -> Vec<Row> 
 
 /// Prose, wrapped between words where that is possible.
 pub fn prose(gutter: &Gutter, role: Role, text: &str, width: usize) -> Vec<Row> {
+    wrapped(gutter, role, text, width, Reading::Prose)
+}
+
+/// Words of Enclos among names that must be read letter by letter, wrapped between words where that is possible.
+pub fn words(gutter: &Gutter, role: Role, text: &str, width: usize) -> Vec<Row> {
+    wrapped(gutter, role, text, width, Reading::Exact)
+}
+
+fn wrapped(gutter: &Gutter, role: Role, text: &str, width: usize, reading: Reading) -> Vec<Row> {
     let mut rows = Vec::new();
     for line in lines(text) {
         let mut wrap = Wrap::new(gutter, role, width);
-        for part in parts(line, Reading::Prose) {
+        for part in parts(line, reading) {
             rows.extend(wrap.put(part));
         }
         rows.extend(wrap.end());
@@ -206,11 +215,12 @@ impl Wrap {
             }
             return done;
         }
-        self.word_cells += cells(&part, 0);
-        self.word.push(part);
-        if self.word_cells + self.gutter.rest.width >= self.width {
+        let wide = cells(&part, 0);
+        if self.word_cells + wide + self.gutter.rest.width > self.width {
             done = self.flush();
         }
+        self.word_cells += wide;
+        self.word.push(part);
         done
     }
 
@@ -247,7 +257,7 @@ impl Wrap {
 
 #[cfg(test)]
 mod tests {
-    use super::{Gutter, Row, exact, prose};
+    use super::{Gutter, Row, exact, prose, words};
     use crate::style::{Paint, Role};
 
     fn plain(rows: &[Row]) -> Vec<String> {
@@ -279,6 +289,7 @@ mod tests {
                 for rows in [
                     exact(&Gutter::spaces(2), Role::Plain, &text, width),
                     prose(&Gutter::spaces(2), Role::Plain, &text, width),
+                    words(&Gutter::spaces(2), Role::Plain, &text, width),
                 ] {
                     for row in rows {
                         let text = row.render(Paint::PLAIN);

@@ -22,7 +22,7 @@ pub mod world;
 use std::ffi::OsString;
 use std::path::Path;
 
-use clap::Parser as _;
+use clap::{CommandFactory as _, FromArgMatches as _};
 use enclos_protocol::api::Gateway;
 use enclos_protocol::error::{ApiError, Fault};
 
@@ -33,6 +33,9 @@ use crate::layout::{Gutter, exact};
 use crate::style::{Paint, Role};
 use crate::world::{Look, World};
 
+/// The most columns that help is laid out for.
+const HELP_WIDTH: usize = 100;
+
 /// Runs one command and returns its exit code.
 ///
 /// `make` opens the gateway: that of the environment, or one whose home is the given folder and nothing else.
@@ -41,7 +44,9 @@ where
     G: Gateway,
     M: Fn(Option<&Path>) -> Result<G, ApiError>,
 {
-    let low = match LowArgs::try_parse_from(args) {
+    let width = if world.tty.output { usize::from(world.tty.width).min(HELP_WIDTH) } else { HELP_WIDTH };
+    let parsed = LowArgs::command().term_width(width).try_get_matches_from(args);
+    let low = match parsed.and_then(|matches| LowArgs::from_arg_matches(&matches)) {
         Ok(low) => low,
         Err(error) => return words_of_clap(&error, world).code(),
     };

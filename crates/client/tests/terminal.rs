@@ -220,7 +220,19 @@ impl Person {
 
     /// Waits for the end of the command; the exit code and the orders that it gave.
     fn leaves(mut self) -> (i32, Vec<String>, String) {
-        let status = self.child.wait().expect("an end");
+        let until = Instant::now() + PATIENCE;
+        let status = loop {
+            if let Some(status) = self.child.try_wait().expect("a child") {
+                break status;
+            }
+            if Instant::now() > until {
+                self.child.kill().expect("killed");
+                panic!("the command did not end; the screen was:\n{}", self.screen);
+            }
+            if let Ok(bytes) = self.seen.recv_timeout(Duration::from_millis(50)) {
+                self.screen.push_str(&String::from_utf8_lossy(&bytes));
+            }
+        };
         while let Ok(bytes) = self.seen.recv_timeout(Duration::from_millis(200)) {
             self.screen.push_str(&String::from_utf8_lossy(&bytes));
         }
@@ -317,7 +329,7 @@ fn a_flagged_file_is_asked_by_name() {
 
 fn an_extension_is_granted() {
     let mut person = Person::sits("extension", &["run", "x"], 40, 100);
-    person.sees("The budget of actions is spent").sees("grant").types("y");
+    person.sees("The budget of actions is spent").sees("do not grant").types("y");
     let (code, orders, _) = person.leaves();
     assert_eq!((code, orders), (0, order(r#"{"order":"extend","granted":true}"#)));
 }

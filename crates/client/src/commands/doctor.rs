@@ -10,7 +10,7 @@ use crate::cli::JsonArgs;
 use crate::commands::Context;
 use crate::error::CommandError;
 use crate::exit::Exit;
-use crate::layout::{Gutter, Row, exact};
+use crate::layout::{Gutter, Row, words};
 use crate::style::Role;
 use crate::text;
 
@@ -40,11 +40,11 @@ fn rows(checks: &[Check], width: usize) -> Vec<Row> {
             _ => (Role::Bad, "✗"),
         };
         let first = Row::of(role, sign).to(2).and(Role::Bold, &check.name).and(Role::Plain, "  ");
-        rows.extend(exact(&Gutter { first, rest: Row::new().to(4) }, Role::Plain, &check.detail, width));
+        rows.extend(words(&Gutter { first, rest: Row::new().to(4) }, Role::Plain, &check.detail, width));
         if !check.remedy.is_empty() {
             let first = Row::new().to(4).and(Role::Good, text::REMEDY);
             let rest = Row::new().to(4 + text::REMEDY.len());
-            rows.extend(exact(&Gutter { first, rest }, Role::Plain, &check.remedy, width));
+            rows.extend(words(&Gutter { first, rest }, Role::Plain, &check.remedy, width));
         }
     }
     rows

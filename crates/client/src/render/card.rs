@@ -7,7 +7,7 @@ use enclos_core::command::Piece;
 use enclos_core::verdict::Verdict;
 use enclos_protocol::card::{Action, Card};
 
-use crate::layout::{Gutter, Row, exact, prose};
+use crate::layout::{Gutter, Row, exact, prose, words};
 use crate::render::change;
 use crate::style::Role;
 use crate::text;
@@ -82,7 +82,7 @@ pub(crate) fn piece(margin: &Row, piece: &Piece, width: usize) -> Vec<Row> {
         format!("{}: {}", piece.rule, piece.reason)
     };
     let under = margin.clone().to(column);
-    rows.extend(exact(&Gutter { first: under.clone(), rest: under }, Role::Dim, &why, width));
+    rows.extend(words(&Gutter { first: under.clone(), rest: under }, Role::Dim, &why, width));
     rows
 }
 
@@ -93,7 +93,7 @@ fn facts(card: &Card, width: usize) -> Vec<Row> {
             return;
         }
         let first = bar().to(2).and(Role::Dim, name).to(13);
-        rows.extend(exact(&Gutter { first, rest: bar().to(13) }, role, value, width));
+        rows.extend(words(&Gutter { first, rest: bar().to(13) }, role, value, width));
     };
     fact(text::CARD_DIRECTORY, Role::Plain, &card.directory);
     for (index, file) in card.files.iter().enumerate() {

@@ -35,7 +35,7 @@ pub(crate) fn pairs(pairs: &[(&str, String)], width: usize) -> Vec<Row> {
     for (name, value) in pairs {
         let first = Row::of(Role::Dim, name).to(column);
         let gutter = crate::layout::Gutter { first, rest: Row::new().to(column) };
-        rows.extend(crate::layout::exact(&gutter, Role::Plain, value, width));
+        rows.extend(crate::layout::words(&gutter, Role::Plain, value, width));
     }
     rows
 }

@@ -8,7 +8,7 @@ use enclos_core::ids::CallId;
 use enclos_protocol::event::{Body, BudgetView, Event, Of, ResultFacts, SessionState, Speaker};
 use jiff::Timestamp;
 
-use crate::layout::{Gutter, Row, exact, prose};
+use crate::layout::{Gutter, Row, prose, words};
 use crate::render::stream::{MARGIN, Stream};
 use crate::render::{change, title};
 use crate::style::Role;
@@ -186,7 +186,7 @@ impl Transcript {
     fn remarks(&mut self, lines: &[String]) -> Vec<Row> {
         let mut rows = self.flush();
         let gutter = Gutter { first: Row::of(Role::Dim, "· "), rest: Row::new().to(MARGIN) };
-        rows.extend(lines.iter().flat_map(|line| exact(&gutter, Role::Dim, line, self.width)));
+        rows.extend(lines.iter().flat_map(|line| words(&gutter, Role::Dim, line, self.width)));
         rows
     }
 
@@ -266,7 +266,7 @@ impl Transcript {
         rows.push(head.and(Role::Plain, &call.title).cut(self.width));
         let under = Gutter::spaces(2 * MARGIN);
         let parts: Vec<&str> = [told, &call.decided].into_iter().filter(|part| !part.is_empty()).collect();
-        rows.extend(exact(&under, Role::Dim, &parts.join(" · "), self.width));
+        rows.extend(words(&under, Role::Dim, &parts.join(" · "), self.width));
         let mut tail: Vec<&String> = call.tail.iter().collect();
         if tail.last().is_some_and(|line| line.is_empty()) {
             tail.pop();

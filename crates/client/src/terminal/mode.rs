@@ -57,8 +57,10 @@ pub(crate) enum Act {
     Help,
     /// The turn is interrupted.
     Interrupt,
-    /// The session is stopped.
+    /// The session is stopped, as an answer to a card.
     Stop,
+    /// The session is stopped at any moment, and the run with it.
+    Quit,
     /// The session is left as it is.
     Leave,
 }
@@ -67,7 +69,7 @@ pub(crate) enum Act {
 pub(crate) fn key(mode: &mut Mode, key: Key, ready: bool) -> Act {
     match key {
         Key::Interrupt => return Act::Interrupt,
-        Key::Quit => return Act::Stop,
+        Key::Quit => return Act::Quit,
         Key::Paste => return Act::Note(text::NOTE_PASTE),
         _ => {}
     }
@@ -173,7 +175,7 @@ mod tests {
         for ready in [true, false] {
             for mut mode in [Mode::Working, card(false, None), Mode::Extension] {
                 assert!(matches!(key(&mut mode, Key::Interrupt, ready), Act::Interrupt));
-                assert!(matches!(key(&mut mode, Key::Quit, ready), Act::Stop));
+                assert!(matches!(key(&mut mode, Key::Quit, ready), Act::Quit));
             }
         }
     }

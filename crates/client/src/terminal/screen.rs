@@ -26,6 +26,8 @@ pub(crate) struct Screen {
     height: usize,
     /// Cells of each row of the region as it was drawn.
     live: Vec<usize>,
+    /// The region as it was asked for, to leave it alone when nothing changed.
+    last: Option<Vec<Row>>,
     /// Rows that came while the other screen was shown.
     held: Vec<Row>,
     paging: bool,
@@ -34,7 +36,7 @@ pub(crate) struct Screen {
 impl Screen {
     /// A screen of this size; `fancy` when it understands sequences.
     pub(crate) fn new(paint: Paint, fancy: bool, width: usize, height: usize) -> Self {
-        Self { paint, fancy, width, height, live: Vec::new(), held: Vec::new(), paging: false }
+        Self { paint, fancy, width, height, live: Vec::new(), last: None, held: Vec::new(), paging: false }
     }
 
     /// Columns.
@@ -56,6 +58,7 @@ impl Screen {
     pub(crate) fn resize(&mut self, width: usize, height: usize) {
         self.width = width;
         self.height = height;
+        self.last = None;
     }
 
     /// Adds rows to the record and draws the region below it.
@@ -67,6 +70,9 @@ impl Screen {
     ) -> Result<(), CommandError> {
         if self.paging {
             self.held.extend_from_slice(record);
+            return Ok(());
+        }
+        if record.is_empty() && (!self.fancy || self.last.as_deref() == Some(live)) {
             return Ok(());
         }
         let mut text = String::new();
@@ -141,6 +147,7 @@ impl Screen {
     fn erase(&mut self, text: &mut String) {
         let rows: usize = self.live.iter().map(|cells| cells.div_ceil(self.width.max(1)).max(1)).sum();
         self.live.clear();
+        self.last = None;
         if rows == 0 {
             return;
         }
@@ -160,6 +167,7 @@ impl Screen {
         let drawn: Vec<String> = rows.iter().map(|row| row.render(self.paint)).collect();
         text.push_str(&drawn.join("\r\n"));
         self.live = rows.iter().map(Row::width).collect();
+        self.last = Some(live.to_vec());
     }
 }
 

@@ -19,8 +19,10 @@ Examples:
 /// Exit codes.
 pub(crate) const CODES: &str = "\
 Exit codes:
-  0 done · 1 failed · 2 usage or configuration · 3 budget spent · 4 something was refused by policy or a person ·
-  5 approval needed or expired · 6 gateway or model unreachable · 129, 130, 141, 143 ended by a signal";
+  0 done · 1 failed · 2 usage or configuration · 3 budget spent
+  4 something was refused by policy or a person, even when a change set came of the rest
+  5 approval needed or expired · 6 gateway or model unreachable
+  129, 130, 141, 143 ended by a signal";
 
 /// `--plain`.
 pub(crate) const PLAIN: &str = "Plain lines: no live region, no cursor movement";
@@ -253,3 +255,28 @@ pub(crate) const SHELL: &str = "The shell";
 pub(crate) const REFERENCE: &str = "Prints a page of the reference";
 /// PAGE.
 pub(crate) const PAGE: &str = "The page";
+
+/// `--color auto`.
+pub(crate) const COLOR_AUTO: &str = "on a terminal, unless `NO_COLOR` is set";
+/// `--color always`.
+pub(crate) const COLOR_ALWAYS: &str = "always";
+/// `--color never`.
+pub(crate) const COLOR_NEVER: &str = "never";
+/// `--output text`.
+pub(crate) const OUTPUT_TEXT: &str = "the last message and a summary; progress on the standard error";
+/// `--output json`.
+pub(crate) const OUTPUT_JSON: &str = "one object at the end";
+/// `--output stream-json`.
+pub(crate) const OUTPUT_STREAM: &str = "each event as it happens, one a line";
+/// `--on-ask park`.
+pub(crate) const ASK_PARK: &str = "keep it for `enclos resume` and leave, exit 5";
+/// `--on-ask stop`.
+pub(crate) const ASK_STOP: &str = "stop the session, exit 5";
+/// `--on-ask deny`.
+pub(crate) const ASK_DENY: &str = "cancel the call, as automation, and go on";
+/// `reference cli`.
+pub(crate) const PAGE_CLI: &str = "commands and options";
+/// `reference environment`.
+pub(crate) const PAGE_ENVIRONMENT: &str = "environment variables";
+/// `reference events`.
+pub(crate) const PAGE_EVENTS: &str = "events of the stream";

@@ -146,8 +146,8 @@ pub(crate) fn budget_bar(view: &BudgetView) -> String {
 pub(crate) fn thousands(number: u64) -> String {
     match number {
         0..10_000 => number.to_string(),
-        10_000..10_000_000 => format!("{}k", number / 1000),
-        _ => format!("{}M", number / 1_000_000),
+        10_000..1_000_000 => format!("{}k", number / 1000),
+        _ => format!("{}.{}M", number / 1_000_000, number / 100_000 % 10),
     }
 }
 

@@ -7,6 +7,7 @@ use enclos_protocol::event::SessionState;
 use enclos_protocol::order::Order;
 
 use super::{Face, Purpose};
+use crate::exit::Exit;
 use crate::layout::{Gutter, Row, prose};
 use crate::render::{card, change};
 use crate::signals::Caught;
@@ -68,10 +69,8 @@ impl<G: Gateway> Face<'_, '_, G> {
             Act::Diff => self.diff(),
             Act::Help => self.help(),
             Act::Interrupt => self.interrupt(),
-            Act::Stop => {
-                let by_key = matches!(self.mode, Mode::Card(_) | Mode::Extension);
-                self.stop((!by_key).then_some(crate::exit::Exit::Interrupted));
-            }
+            Act::Stop => self.stop(None),
+            Act::Quit => self.stop(Some(Exit::Interrupted)),
             Act::Leave => {
                 self.settle();
                 self.send(Order::Leave);
@@ -156,7 +155,7 @@ impl<G: Gateway> Face<'_, '_, G> {
         }
         self.listen();
         match (purpose, said) {
-            (_, Said::Quit) => self.stop(Some(crate::exit::Exit::Interrupted)),
+            (_, Said::Quit) => self.stop(Some(Exit::Interrupted)),
             (Purpose::Word(approval), Said::Line(word)) if !word.trim().is_empty() => {
                 self.refuse(&approval, word);
             }
@@ -179,7 +178,6 @@ impl<G: Gateway> Face<'_, '_, G> {
             }
             self.ask_next();
         } else {
-            self.armed = Instant::now();
             self.asked();
         }
     }

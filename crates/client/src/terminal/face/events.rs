@@ -109,12 +109,12 @@ impl<G: Gateway> Face<'_, '_, G> {
         } else if let Some(extension) = self.extension.clone() {
             let told = text::extension_asked(&extension.spent, &extension.grants, extension.left);
             let gutter = Gutter { first: Row::of(Role::Warn, "┃ "), rest: Row::of(Role::Warn, "┃ ") };
-            self.mode = Mode::Extension;
+            self.ask(Mode::Extension);
             self.record(&prose(&gutter, Role::Plain, &told, self.screen.width()));
             self.asked();
         } else if let Some(state) = self.due.take() {
             if state == SessionState::Reviewing {
-                self.mode = Mode::Review(Review::new(self.changes.clone()));
+                self.ask(Mode::Review(Review::new(self.changes.clone())));
                 self.asked();
             } else {
                 self.write(Purpose::Message);
@@ -126,7 +126,7 @@ impl<G: Gateway> Face<'_, '_, G> {
         let rows = card::rows(card, self.screen.width());
         let long = self.screen.fancy() && rows.len() + REGION > self.screen.height();
         let pager = long.then(|| Pager::new(rows.len(), self.page()));
-        self.mode = Mode::Card(Asking { approval, may_remember: card.may_remember, pager });
+        self.ask(Mode::Card(Asking { approval, may_remember: card.may_remember, pager }));
         if long {
             self.pages = rows;
         } else {
@@ -140,15 +140,19 @@ impl<G: Gateway> Face<'_, '_, G> {
         self.screen.height().saturating_sub(FOOT)
     }
 
+    /// A question begins: it takes no answers while it is being shown.
+    fn ask(&mut self, mode: Mode) {
+        self.mode = mode;
+        self.armed = Instant::now() + SETTLE;
+    }
+
     /// A whole question has been shown: keys that were typed before are dropped, and those of the next moment too.
     pub(super) fn asked(&mut self) {
+        self.armed = Instant::now() + SETTLE;
         self.draw(&[]);
         guard::flush();
         self.armed = Instant::now() + SETTLE;
-        if !self.screen.fancy() {
-            let rows = self.question_rows();
-            self.record(&rows);
-        }
+        self.untold = !self.screen.fancy();
     }
 
     /// The terminal has another size: what is shown page by page is laid out anew.

@@ -89,6 +89,8 @@ pub(crate) struct Face<'f, 'w, G> {
     due: Option<SessionState>,
     /// From when on the question takes answers.
     armed: Instant,
+    /// Whether the keys of the question are still to be told, where there is no region that shows them.
+    untold: bool,
     /// The last remark to the person.
     note: String,
     tick: usize,
@@ -125,6 +127,7 @@ impl<'f, 'w, G: Gateway> Face<'f, 'w, G> {
             changes: Vec::new(),
             due: None,
             armed: Instant::now(),
+            untold: false,
             note: String::new(),
             tick: 0,
             keys: None,

@@ -25,6 +25,11 @@ impl<G: Gateway> Face<'_, '_, G> {
         if self.screen.fancy() && self.prompt.is_none() && (!paged || self.tick.is_multiple_of(PAGE_TICKS)) {
             self.draw(&[]);
         }
+        if self.untold && Instant::now() >= self.armed {
+            self.untold = false;
+            let rows = self.question_rows();
+            self.record(&rows);
+        }
     }
 
     /// Adds rows to the record: above the line that somebody is writing, where that can be.
