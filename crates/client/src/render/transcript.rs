@@ -83,6 +83,8 @@ pub(crate) struct Transcript {
     width: usize,
     streaming: bool,
     stream: Option<Stream>,
+    /// Whether the message that is to come was shown as it was written.
+    streamed: bool,
 }
 
 impl Transcript {
@@ -95,6 +97,7 @@ impl Transcript {
             width,
             streaming,
             stream: None,
+            streamed: false,
         }
     }
 
@@ -157,6 +160,7 @@ impl Transcript {
         if !self.streaming {
             return Vec::new();
         }
+        self.streamed = true;
         self.stream.get_or_insert_with(|| Stream::new(self.width)).put(text)
     }
 
@@ -168,7 +172,7 @@ impl Transcript {
                 rows.extend(prose(&gutter, Role::Bold, text, self.width));
                 rows
             }
-            Speaker::Assistant if self.stream.is_some() => self.flush(),
+            Speaker::Assistant if std::mem::take(&mut self.streamed) => self.flush(),
             Speaker::Assistant if text.is_empty() => Vec::new(),
             Speaker::Assistant => prose(&Gutter::spaces(MARGIN), Role::Plain, text, self.width),
         }

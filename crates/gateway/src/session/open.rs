@@ -247,7 +247,7 @@ impl Live {
         if let Some(text) = message {
             self.queued.push(text);
         }
-        self.teller.tell(Body::State { state: record::session_state(self.shown) });
+        self.show_waiting();
         self.show_pending().await?;
         self.tell_budget();
         Ok(())
@@ -386,7 +386,6 @@ impl Live {
         told.budget = self.budget_view();
         told.open_ms = started.elapsed().as_secs_f64() * 1e3;
         self.teller.tell(Body::Opened(told));
-        self.shown = self.state.phase();
         Ok(())
     }
 }

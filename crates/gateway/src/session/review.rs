@@ -158,6 +158,7 @@ impl Live {
 
     /// Waits for what the person does with the turn's result.
     async fn await_orders(&mut self, exit: Exit) -> Result<Flow, Halt> {
+        self.show_waiting();
         loop {
             match self.orders.next().await {
                 Order::Say { text } => return self.say(text).await,

@@ -1,6 +1,5 @@
 //! What a person does at the terminal: keys become acts, acts become orders, lines become messages.
 
-use std::time::Instant;
 
 use enclos_protocol::api::Gateway;
 use enclos_protocol::event::SessionState;
@@ -206,6 +205,7 @@ impl<G: Gateway> Face<'_, '_, G> {
             }
             _ => {
                 self.history.push(line.clone());
+                self.typed.push_back(line.clone());
                 self.answer(Order::Say { text: line });
             }
         }
