@@ -74,7 +74,7 @@ fn listed(row: enclos_store::SessionRow, places: &Places) -> SessionRow {
         state: serde_json::from_value(word(&row.state)).unwrap_or(SessionState::Opening),
         outcome: row.outcome.and_then(|outcome| serde_json::from_value(word(&outcome)).ok()),
         repo: row.repo.display().to_string(),
-        task: task.and_then(|task| task.lines().next()).unwrap_or("[erased]").to_owned(),
+        task: task.map_or("[erased]", |task| task.lines().next().unwrap_or("[a conversation]")).to_owned(),
         opened: rfc3339(row.created_us),
         session: row.id,
     }

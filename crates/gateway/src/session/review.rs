@@ -179,11 +179,11 @@ impl Live {
                     return Ok(Flow::Finish(Finish::new(exit, String::new())));
                 }
                 Order::Leave => {
-                    let next = format!(
-                        "enclos diff {0}   enclos apply {0}   enclos resume {0}",
-                        self.lease.session()
-                    );
-                    return Ok(Flow::Finish(Finish::new(exit, next)));
+                    let id = self.lease.session();
+                    let made = self.state.phase() == enclos_core::session::Phase::Reviewing;
+                    let review =
+                        if made { format!("enclos diff {id}   enclos apply {id}   ") } else { String::new() };
+                    return Ok(Flow::Finish(Finish::new(exit, format!("{review}enclos resume {id}"))));
                 }
                 Order::Stop => return self.stop().await,
                 Order::Interrupt | Order::Approve { .. } | Order::Reject { .. } | Order::Extend { .. } => {}

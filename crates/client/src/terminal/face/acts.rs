@@ -1,6 +1,5 @@
 //! What a person does at the terminal: keys become acts, acts become orders, lines become messages.
 
-
 use enclos_protocol::api::Gateway;
 use enclos_protocol::event::SessionState;
 use enclos_protocol::order::Order;
