@@ -1,6 +1,6 @@
 //! The init's only loop: takes requests from the control socket, starts a confined child for each, reaps, keeps
 //! time, watches the ceilings, and tells on each request's own channel how it ended. It ends when the gateway does.
-use crate::command::{self, Outcome};
+use crate::command::{self, Outcome, Waiting};
 use crate::confine::Confinement;
 use crate::environment;
 use crate::fault::Done;
@@ -11,6 +11,7 @@ use enclos_init::channel::{self, Frame};
 use enclos_init::wire::{Counters, Ended, Kind, Ready, Reason, Run, Setup, Step};
 use rustix::event::{PollFd, PollFlags};
 use rustix::process::{Pid, Signal, WaitOptions, WaitStatus};
+use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::time::{Duration, Instant};
 
@@ -63,6 +64,8 @@ pub(crate) struct Serve {
     environment: Vec<String>,
     watch: Watch,
     children: Vec<Child>,
+    /// Made beforehand for the next command.
+    next: Option<Waiting>,
 }
 
 impl Serve {
@@ -75,6 +78,7 @@ impl Serve {
             environment: environment::build(setup),
             watch: Watch::new(&setup.limits, layer),
             children: Vec::new(),
+            next: None,
         })
     }
 
@@ -172,7 +176,9 @@ impl Serve {
                 if which.processes {
                     self.confinement.processes_held_by_group();
                 }
-                self.watch.count(which, frame.fds)
+                self.watch.count(which, frame.fds)?;
+                self.prepare_next();
+                Some(())
             }
             Kind::Setup | Kind::Ready | Kind::Failed | Kind::Ended => None,
         }
@@ -184,12 +190,16 @@ impl Serve {
         if !self.children.iter().any(Child::at_work) {
             self.watch.forget();
         }
-        match command::start(&run, (out, error), &self.confinement, &self.environment) {
-            Ok((pid, outcome)) => self.children.push(Child {
+        let begun = self.waiting().and_then(|waiting| {
+            waiting.give(&frame.body, &[out, error])?;
+            Ok(waiting)
+        });
+        match begun {
+            Ok(waiting) => self.children.push(Child {
                 id: frame.id,
-                pid,
+                pid: waiting.pid,
                 channel,
-                outcome: Some(outcome),
+                outcome: Some(waiting.outcome),
                 told: false,
                 silent: false,
                 deadline: Instant::now() + Duration::from_millis(run.milliseconds),
@@ -197,7 +207,23 @@ impl Serve {
             }),
             Err(error) => not_started(frame.id, &channel, error.raw_os_error()),
         }
+        self.prepare_next();
         Some(())
+    }
+
+    /// A first process for a command: the one made beforehand, or a new one.
+    fn waiting(&mut self) -> io::Result<Waiting> {
+        match self.next.take() {
+            Some(waiting) => Ok(waiting),
+            None => Waiting::start(&self.confinement, &self.environment),
+        }
+    }
+
+    /// Makes the first process of the next command. When there is no room for it now it is made with the command.
+    fn prepare_next(&mut self) {
+        if self.next.is_none() {
+            self.next = Waiting::start(&self.confinement, &self.environment).ok();
+        }
     }
 
     fn tool(&mut self, frame: Frame) -> Option<()> {
@@ -262,6 +288,9 @@ impl Serve {
 
     fn reap(&mut self) {
         while let Ok(Some((pid, status))) = rustix::process::wait(WaitOptions::NOHANG) {
+            if self.next.as_ref().is_some_and(|next| next.pid == pid) {
+                self.next = None;
+            }
             if let Some(place) = self.children.iter().position(|child| child.pid == pid) {
                 let child = self.children.swap_remove(place);
                 if !child.told {

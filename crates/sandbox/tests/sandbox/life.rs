@@ -28,7 +28,7 @@ fn a_layer_that_cannot_be_had_fails_the_opening_by_name() {
         let tree = if is_root() { "IdMap" } else { "Namespaces" };
         let attributes = if is_root() { "IdMap" } else { "System" };
         for (call, step) in [
-            (libc::SYS_clone, "Namespaces"),
+            (libc::SYS_clone, tree),
             (libc::SYS_memfd_create, "Init"),
             (libc::SYS_execveat, "Init"),
             (libc::SYS_capset, "Namespaces"),
