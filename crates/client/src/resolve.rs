@@ -2,13 +2,15 @@
 //!
 //! An ID that could mean two sessions is refused with their names; nothing is guessed.
 
+use std::path::Path;
+
 use enclos_core::ids::SessionId;
 use enclos_protocol::report::SessionRow;
 
 use crate::error::CommandError;
 use crate::text;
 
-/// The word for the newest session.
+/// The word for the newest session of the repository that holds the current folder, else the newest of all.
 const LAST: &str = "last";
 /// The most names that a refusal lists.
 const LISTED: usize = 5;
@@ -16,9 +18,21 @@ const LISTED: usize = 5;
 /// The session that an ID means among these, which are listed newest first.
 pub(crate) fn session(id: &str, rows: &[SessionRow]) -> Result<SessionId, CommandError> {
     if id == LAST {
-        let newest = rows.first().map(|row| row.session.clone());
-        return newest.ok_or_else(|| CommandError::usage(text::NO_SESSIONS_YET).hint(text::HINT_RUN));
+        let here = std::env::current_dir().and_then(|folder| folder.canonicalize()).unwrap_or_default();
+        return newest(rows, &here);
     }
+    named(id, rows)
+}
+
+/// The newest session whose repository holds a folder; elsewhere, the newest of all.
+fn newest(rows: &[SessionRow], here: &Path) -> Result<SessionId, CommandError> {
+    let of_here = rows.iter().find(|row| !row.repo.is_empty() && here.starts_with(&row.repo));
+    let newest = of_here.or(rows.first()).map(|row| row.session.clone());
+    newest.ok_or_else(|| CommandError::usage(text::NO_SESSIONS_YET).hint(text::HINT_RUN))
+}
+
+/// The session of a name, or of its unique beginning.
+fn named(id: &str, rows: &[SessionRow]) -> Result<SessionId, CommandError> {
     let full = if id.starts_with("sess_") { id.to_owned() } else { format!("sess_{id}") };
     let matching: Vec<_> =
         rows.iter().map(|row| &row.session).filter(|s| s.as_str().starts_with(&full)).collect();
@@ -41,7 +55,7 @@ mod tests {
     use enclos_protocol::event::SessionState;
     use enclos_protocol::report::SessionRow;
 
-    use super::session;
+    use super::{newest, session};
 
     fn rows(names: &[&str]) -> Vec<SessionRow> {
         let row = |name: &&str| SessionRow {
@@ -54,6 +68,17 @@ mod tests {
             live: false,
         };
         names.iter().map(row).collect()
+    }
+
+    #[test]
+    fn last_is_the_newest_of_this_repository() {
+        let mut rows = rows(&["sess_c", "sess_b", "sess_a"]);
+        rows[0].repo = "/elsewhere".into();
+        rows[1].repo = "/here/repo".into();
+        rows[2].repo = "/here/repo".into();
+        let of = |folder: &str| newest(&rows, std::path::Path::new(folder)).unwrap();
+        assert_eq!(of("/here/repo/src"), SessionId::new("sess_b"));
+        assert_eq!(of("/here/repository"), SessionId::new("sess_c"));
     }
 
     #[test]

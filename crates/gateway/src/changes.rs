@@ -31,19 +31,23 @@ pub(crate) struct Chosen {
 impl Chosen {
     /// The choice, when every name in it is a file of the set and every flagged file was named as such.
     pub(crate) fn resolve(&self, set: &ChangeSet) -> Result<Choice, ApiError> {
-        let named = self.files.iter().flatten().chain(&self.flagged);
+        let plain_name = |name: &String| name.strip_prefix("./").unwrap_or(name).to_owned();
+        let files: Option<Vec<String>> =
+            self.files.as_ref().map(|files| files.iter().map(plain_name).collect());
+        let flagged: Vec<String> = self.flagged.iter().map(plain_name).collect();
+        let named = files.iter().flatten().chain(&flagged);
         if let Some(unknown) = named.clone().find(|name| set.get(name).is_none()) {
             let message = format!("the change set has no file `{unknown}`");
-            return Err(ApiError::new(Fault::Usage, message).hint("`enclos diff --stat` lists its files"));
+            return Err(ApiError::new(Fault::Usage, message).hint("its files: enclos diff last --stat"));
         }
         let plain = set.files.iter().filter(|file| file.flags.is_empty()).map(|file| file.path.clone());
-        let mut paths: BTreeSet<String> = match &self.files {
+        let mut paths: BTreeSet<String> = match &files {
             Some(files) => files.iter().cloned().collect(),
             None => plain.collect(),
         };
-        paths.extend(self.flagged.iter().cloned());
+        paths.extend(flagged.iter().cloned());
         let unanswered = |path: &&String| {
-            set.get(path).is_some_and(|file| !file.flags.is_empty()) && !self.flagged.contains(path)
+            set.get(path).is_some_and(|file| !file.flags.is_empty()) && !flagged.contains(path)
         };
         if let Some(path) = paths.iter().find(unanswered) {
             let message = format!("`{path}` is under dedicated control and needs a yes of its own");
@@ -224,12 +228,13 @@ pub(crate) fn recover(session: &Path) -> Result<(), ApiError> {
 }
 
 fn not_applied(error: &ApplyError) -> ApiError {
-    let mut told = ApiError::new(Fault::Refused, error.to_string());
+    let mut told = ApiError::new(Fault::Internal, error.to_string());
     if let ApplyError::Conflicts(conflicts) = error {
         for conflict in conflicts {
             told = told.hint(format!("`{}`: {}", conflict.path, cause(conflict.cause)));
         }
-        told = told.hint("mend or commit those files, or accept the others by name, and try again");
+        told = told.hint("accept the others by name: enclos apply last --files PATH …");
+        told = told.hint("or merge by hand: enclos diff last --patch | git apply --3way");
     }
     told
 }

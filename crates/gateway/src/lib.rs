@@ -23,5 +23,6 @@ mod session;
 mod sessions;
 mod tell;
 mod tool_result;
+mod trees;
 
 pub use local::Local;

@@ -127,7 +127,8 @@ impl Local {
         self.store()?.lease(id).map_err(|error| match &error {
             LeaseError::Held { .. } => {
                 ApiError::new(Fault::Usage, format!("the session `{id}` is at work: {error}"))
-                    .hint(format!("stop it first: enclos stop {id}"))
+                    .hint("go on at the terminal where it works")
+                    .hint(format!("or stop it, which throws its unaccepted work away: enclos stop {id}"))
             }
             LeaseError::Store(inner) => of_store(inner),
         })
@@ -208,6 +209,7 @@ impl Gateway for Local {
             Choice { preset: request.preset.as_deref(), files: &request.policy, repo: Some(&repo.root) };
         let (sources, policy) = self.policy(choice)?;
         let (model, context_tokens, spec) = self.model(request.model.as_deref())?;
+        let store = self.store()?;
         let id = new_id(self.clock.now_us())?;
         let sealed = Sealed {
             model: spec,
@@ -219,7 +221,7 @@ impl Gateway for Local {
         let control = self.listen(&id, &orders.0)?;
         let opening = Opening {
             clock: self.clock.clone(),
-            store: self.store()?,
+            store,
             config: self.config.clone(),
             person: self.person.clone(),
             home: self.home(),
@@ -291,7 +293,9 @@ impl Gateway for Local {
         let lease = self.take(session)?;
         let (state, _) = session::replay(&self.store()?, session)?;
         if let Phase::Closed(_) = state.phase() {
-            return Ok(());
+            let message = format!("the session `{session}` is closed already: there is nothing to stop");
+            return Err(ApiError::new(Fault::Usage, message)
+                .hint(format!("see what became of it: enclos show {session}")));
         }
         let reason = format!("stopped by {}", self.person.user);
         session::close_quietly(
@@ -359,10 +363,12 @@ impl Gateway for Local {
     }
 
     fn explain_command(&self, question: &CommandQuestion, text: &str) -> Result<Reading, ApiError> {
-        if question.preset.is_none() && question.policy.is_empty() {
-            let base: Verdict = question.base.as_deref().unwrap_or("allow").parse().map_err(
-                |error: enclos_core::verdict::UnknownVerdict| ApiError::new(Fault::Usage, error.to_string()),
-            )?;
+        if let Some(base) =
+            question.base.as_deref().filter(|_| question.preset.is_none() && question.policy.is_empty())
+        {
+            let base: Verdict = base.parse().map_err(|error: enclos_core::verdict::UnknownVerdict| {
+                ApiError::new(Fault::Usage, error.to_string())
+            })?;
             return Ok(command::judge(text, &command::Rules { base, contained: false, freed: &[] }));
         }
         let choice = Choice { preset: question.preset.as_deref(), files: &question.policy, repo: None };

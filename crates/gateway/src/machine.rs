@@ -104,7 +104,7 @@ impl Scratch {
 impl Drop for Scratch {
     fn drop(&mut self) {
         // A leftover in the temporary folder holds nothing that matters.
-        drop(std::fs::remove_dir_all(&self.0));
+        drop(crate::trees::remove(&self.0));
     }
 }
 

@@ -29,7 +29,7 @@ pub(crate) fn outcome_view(outcome: CoreOutcome) -> Outcome {
 /// Removes what a closed session wrote. The journal stays.
 pub(crate) fn remove_layer(layer: &Path) {
     // What cannot be removed now is removed at the next start.
-    drop(std::fs::remove_dir_all(layer));
+    drop(crate::trees::remove(layer));
 }
 
 /// Removes what closed sessions left when their process ended too early.
@@ -48,9 +48,13 @@ pub(crate) fn sweep(store: &Store, places: &Places) {
 /// An error of the store, for a person.
 pub(crate) fn of_store(error: &StoreError) -> ApiError {
     let fault = match error {
-        StoreError::UnknownSession(_) | StoreError::BadSession(_) | StoreError::NoStore { .. } => {
-            Fault::Usage
-        }
+        StoreError::UnknownSession(_)
+        | StoreError::BadSession(_)
+        | StoreError::NoStore { .. }
+        | StoreError::Place { .. }
+        | StoreError::Permissions { .. }
+        | StoreError::ForeignOwner { .. }
+        | StoreError::NetworkFileSystem { .. } => Fault::Usage,
         _ => Fault::Internal,
     };
     ApiError::new(fault, error.to_string())
@@ -70,7 +74,7 @@ fn listed(row: enclos_store::SessionRow, places: &Places) -> SessionRow {
         state: serde_json::from_value(word(&row.state)).unwrap_or(SessionState::Opening),
         outcome: row.outcome.and_then(|outcome| serde_json::from_value(word(&outcome)).ok()),
         repo: row.repo.display().to_string(),
-        task: task.and_then(|task| task.lines().next()).unwrap_or("[erased]").to_owned(),
+        task: task.map_or("[erased]", |task| task.lines().next().unwrap_or("[a conversation]")).to_owned(),
         opened: rfc3339(row.created_us),
         session: row.id,
     }

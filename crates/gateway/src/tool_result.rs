@@ -99,7 +99,8 @@ pub(crate) fn of_command(exit: &Exit, kept: &Kept) -> Outcome {
         killed: exit.killed.map(|reason| reason.word().to_owned()),
         kept_bytes: exit.stdout.kept + exit.stderr.kept,
         dropped_bytes: dropped,
-        summary,
+        // The exit code says it already.
+        summary: if exit.killed.is_some() { summary } else { String::new() },
     };
     Outcome { text, failed: exit.killed.is_some(), facts }
 }
@@ -119,7 +120,8 @@ fn ending(exit: &Exit) -> String {
 pub(crate) fn of_file(reply: &FileReply) -> Outcome {
     let (text, summary) = match reply {
         FileReply::Read { text, first_line, lines, more, size } => {
-            (numbered(text, *first_line, *more), format!("{lines} lines of {size} bytes"))
+            let word = if *lines == 1 { "line" } else { "lines" };
+            (numbered(text, *first_line, *more), format!("{lines} {word}, file of {size} bytes"))
         }
         FileReply::List { entries, left_out } => {
             let lines = entries.iter().map(|entry| match (entry.kind, &entry.target) {

@@ -36,8 +36,8 @@ pub(crate) struct Groups {
 }
 
 impl Groups {
-    /// Makes what can be had and moves the process `pid`, which has no children yet, into it.
-    pub(crate) fn make(pid: i32, limits: &Limits) -> Self {
+    /// Makes what can be had. Nothing is in the groups yet.
+    pub(crate) fn make(limits: &Limits) -> Self {
         let mut groups = Self::default();
         let name = format!("enclos-{}-{}", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
         let Some(found) = tree::find() else {
@@ -46,16 +46,21 @@ impl Groups {
         };
         match found {
             tree::Found::Two(parent) => {
-                if let Err(error) = groups.two(&parent, &name, pid, limits) {
+                if let Err(error) = groups.two(&parent, &name, limits) {
                     groups.missing.push(format!("control groups, version 2: {error}"));
                 }
             }
-            tree::Found::One { memory, pids, cpu } => groups.one([memory, pids, cpu], &name, pid, limits),
+            tree::Found::One { memory, pids, cpu } => groups.one([memory, pids, cpu], &name, limits),
         }
         groups
     }
 
-    fn two(&mut self, parent: &Path, name: &str, pid: i32, limits: &Limits) -> io::Result<()> {
+    /// What moves a process into the groups.
+    pub(crate) fn door(&self) -> Door {
+        Door(self.made.iter().map(|group| group.join("cgroup.procs")).collect())
+    }
+
+    fn two(&mut self, parent: &Path, name: &str, limits: &Limits) -> io::Result<()> {
         let group = self.add(parent, name)?;
         std::fs::write(group.join("memory.max"), limits.memory_bytes.to_string())?;
         // Absent where there is no swap.
@@ -64,7 +69,6 @@ impl Groups {
         let cpus = std::fs::write(group.join("cpu.max"), format!("{} {PERIOD}", quota(limits)));
         self.memory_counter = Some(File::open(group.join("memory.events"))?.into());
         self.process_counter = Some(File::open(group.join("pids.events"))?.into());
-        std::fs::write(group.join("cgroup.procs"), pid.to_string())?;
         self.memory = Some(Enforcer::Cgroup2);
         self.processes = Some(Enforcer::Cgroup2);
         match cpus {
@@ -74,25 +78,25 @@ impl Groups {
         Ok(())
     }
 
-    fn one(&mut self, parents: [Option<PathBuf>; 3], name: &str, pid: i32, limits: &Limits) {
+    fn one(&mut self, parents: [Option<PathBuf>; 3], name: &str, limits: &Limits) {
         let [memory, pids, cpu] = parents;
         let bytes = limits.memory_bytes.to_string();
         let tasks = (u64::from(limits.processes) + OVERHEAD).to_string();
         let period = PERIOD.to_string();
         let quota = quota(limits).to_string();
-        let made = self.controller(memory, name, pid, &[("memory.limit_in_bytes", &bytes)], "memory");
+        let made = self.controller(memory, name, &[("memory.limit_in_bytes", &bytes)], "memory");
         if let Some(group) = made {
             // Absent where swap is not counted.
             let _ = std::fs::write(group.join("memory.memsw.limit_in_bytes"), &bytes);
             self.memory_counter = File::open(group.join("memory.oom_control")).ok().map(Into::into);
             self.memory = self.memory_counter.is_some().then_some(Enforcer::Cgroup1);
         }
-        if let Some(group) = self.controller(pids, name, pid, &[("pids.max", &tasks)], "processes") {
+        if let Some(group) = self.controller(pids, name, &[("pids.max", &tasks)], "processes") {
             self.process_counter = File::open(group.join("pids.events")).ok().map(Into::into);
             self.processes = self.process_counter.is_some().then_some(Enforcer::Cgroup1);
         }
         let share: [(&str, &str); 2] = [("cpu.cfs_period_us", &period), ("cpu.cfs_quota_us", &quota)];
-        if self.controller(cpu, name, pid, &share, "processors").is_some() {
+        if self.controller(cpu, name, &share, "processors").is_some() {
             self.cpus = Some(Enforcer::Cgroup1);
         }
     }
@@ -101,7 +105,6 @@ impl Groups {
         &mut self,
         parent: Option<PathBuf>,
         name: &str,
-        pid: i32,
         values: &[(&str, &str)],
         what: &str,
     ) -> Option<PathBuf> {
@@ -111,7 +114,6 @@ impl Groups {
             for (file, value) in values {
                 std::fs::write(group.join(file), value)?;
             }
-            std::fs::write(group.join("cgroup.procs"), pid.to_string())?;
             Ok(group)
         };
         match made() {
@@ -129,6 +131,17 @@ impl Groups {
         std::fs::create_dir(&group)?;
         self.made.push(group.clone());
         Ok(group)
+    }
+}
+
+/// The way into the groups of a sandbox. Going in may take the kernel a while when the machine is busy.
+#[derive(Debug)]
+pub(crate) struct Door(Vec<PathBuf>);
+
+impl Door {
+    /// Moves the process `pid`, which has no children yet, into every group.
+    pub(crate) fn enter(&self, pid: i32) -> io::Result<()> {
+        self.0.iter().try_for_each(|file| std::fs::write(file, pid.to_string()))
     }
 }
 

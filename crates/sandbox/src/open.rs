@@ -47,12 +47,12 @@ pub fn open(plan: &Plan) -> Result<Sandbox, OpenError> {
     // An init that ended at once is found out below, with its reason.
     let _ = channel::send(&life.shared.started.control, Kind::Setup, 0, &body, &[]);
     // While the init builds, this side makes the control groups: the init has no child yet that could be missed.
-    life.groups = Groups::make(life.shared.started.pid, &plan.limits);
-    let ready = wait_until_ready(&life)?;
-    hand_over_counters(&life)?;
+    life.groups = Groups::make(&plan.limits);
+    put_limits_in_force(&life)?;
     if life.groups.cpus.is_none() {
         share_processors(life.shared.started.pid, plan.limits.cpus)?;
     }
+    let ready = wait_until_ready(&life)?;
     let report = report(&life, identity, &ready, start);
     Ok(Sandbox::new(life, plan.limits.clone(), report))
 }
@@ -187,14 +187,26 @@ fn wait_until_ready(life: &Life) -> Result<Ready, OpenError> {
     }
 }
 
-fn hand_over_counters(life: &Life) -> Result<(), OpenError> {
+/// Moves the init into its groups, then hands it their counters: only after that it makes children.
+fn put_limits_in_force(life: &Life) -> Result<(), OpenError> {
+    let what = "putting the limits in force";
     let groups = &life.groups;
     let which =
         Counters { memory: groups.memory_counter.is_some(), processes: groups.process_counter.is_some() };
-    let fds: Vec<_> = groups.memory_counter.iter().chain(&groups.process_counter).map(AsFd::as_fd).collect();
-    let body = serde_json::to_vec(&which).at(Step::Limits, "writing the counters")?;
-    channel::send(&life.shared.started.control, Kind::Counters, 0, &body, &fds)
-        .at(Step::Limits, "handing over the counters")
+    let body = serde_json::to_vec(&which).at(Step::Limits, what)?;
+    let counters: Vec<OwnedFd> = [&groups.memory_counter, &groups.process_counter]
+        .into_iter()
+        .flatten()
+        .map(OwnedFd::try_clone)
+        .collect::<Result<_, _>>()
+        .at(Step::Limits, what)?;
+    let door = groups.door();
+    life.put_in_force(move |started| {
+        door.enter(started.pid)?;
+        let fds: Vec<_> = counters.iter().map(AsFd::as_fd).collect();
+        channel::send(&started.control, Kind::Counters, 0, &body, &fds)
+    })
+    .at(Step::Limits, what)
 }
 
 /// Keeps the init, and so all that come of it, to `count` of the processors allowed so far, chosen by chance so that

@@ -16,6 +16,9 @@ use std::time::Instant;
 
 /// Size of the one buffer.
 const BUFFER: usize = 64 * 1024;
+/// Buffers that are read of a stream after the end. The command's processes are dead then, and a pipe holds 1 MiB at
+/// most: more can only come from another command that was handed the pipe, which is not waited for.
+const LAST_BUFFERS: u32 = 32;
 
 /// Runs it.
 pub(crate) fn run(
@@ -138,9 +141,11 @@ impl Pump<'_> {
                 Err(errno) => return Err(io::Error::from(errno).into()),
             }
             let over = polled.first().is_some_and(|fd| !fd.revents().is_empty());
-            // Whoever could still write is dead when the end is told: what is in the pipes now is all there is.
             for place in 0..self.streams.len() {
-                while self.read(place)? && over {}
+                let mut buffers = 1;
+                while self.read(place)? && over && buffers < LAST_BUFFERS {
+                    buffers += 1;
+                }
             }
             if over {
                 return ended(channel, shared);

@@ -9,9 +9,11 @@ use crate::state::{self, Layer};
 use crate::{call, life, run};
 use enclos_init::channel;
 use enclos_init::file::{FileOp, FileReply};
-use enclos_init::wire::Kind;
-use std::sync::Arc;
+use enclos_init::wire::{Kind, Step};
+use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
 
 /// A living sandbox. Dropping it ends everything inside and waits for that; what the session changed stays in the
 /// layer.
@@ -29,6 +31,19 @@ pub(crate) struct Life {
     pub(crate) shared: Arc<Shared>,
     pub(crate) layer: Layer,
     pub(crate) groups: Groups,
+    limits_in_force: Mutex<InForce>,
+}
+
+/// Whether the sandbox is in its control groups. The kernel takes its time over that, so it is done while the caller
+/// goes on, and waited for before anything of the agent's runs.
+#[derive(Debug)]
+enum InForce {
+    /// Under way.
+    Coming(JoinHandle<io::Result<()>>),
+    /// Done.
+    Yes,
+    /// Failed: nothing will run.
+    No(Option<i32>),
 }
 
 /// What killers share with the sandbox.
@@ -48,7 +63,41 @@ impl Shared {
 impl Life {
     pub(crate) fn new(started: Started, layer: Layer) -> Self {
         let shared = Arc::new(Shared { started, stopped: AtomicBool::new(false) });
-        Self { shared, layer, groups: Groups::default() }
+        Self { shared, layer, groups: Groups::default(), limits_in_force: Mutex::new(InForce::Yes) }
+    }
+
+    /// Lets `work`, which puts the limits in force, go on beside.
+    pub(crate) fn put_in_force(
+        &self,
+        work: impl FnOnce(&Started) -> io::Result<()> + Send + 'static,
+    ) -> io::Result<()> {
+        let shared = Arc::clone(&self.shared);
+        let thread =
+            std::thread::Builder::new().name("limits".into()).spawn(move || work(&shared.started))?;
+        *self.limits_in_force.lock().unwrap_or_else(PoisonError::into_inner) = InForce::Coming(thread);
+        Ok(())
+    }
+
+    /// Waits until the limits are in force.
+    fn wait_for_limits(&self) -> Result<(), RunError> {
+        let mut state = self.limits_in_force.lock().unwrap_or_else(PoisonError::into_inner);
+        *state = match std::mem::replace(&mut *state, InForce::No(None)) {
+            InForce::Coming(thread) => match thread.join() {
+                Ok(Ok(())) => InForce::Yes,
+                Ok(Err(error)) => InForce::No(error.raw_os_error()),
+                Err(_) => InForce::No(None),
+            },
+            other => other,
+        };
+        match &*state {
+            InForce::Yes => Ok(()),
+            _ if self.shared.stopped() => Err(RunError::Closed),
+            InForce::No(errno) => {
+                let source = io::Error::from_raw_os_error(errno.unwrap_or(libc::EIO));
+                Err(RunError::Confine { step: Step::Limits, source })
+            }
+            InForce::Coming(_) => Err(RunError::Closed),
+        }
     }
 }
 
@@ -56,6 +105,8 @@ impl Drop for Life {
     fn drop(&mut self) {
         self.shared.stopped.store(true, Ordering::Release);
         life::end(&self.shared.started.process);
+        // The groups can only be removed when nobody is on the way into them any more.
+        let _ = self.wait_for_limits();
         // What cannot be removed now is removed when the layer is used again, or with it.
         let _ = state::discard_scratch(&self.layer.directory);
     }
@@ -74,11 +125,13 @@ impl Sandbox {
     /// Runs a command to its end; blocking. Several may run at the same time, from several threads. `output` is
     /// handed the bytes that are kept, as they come; the limits hold however long it takes.
     pub fn run(&self, command: &Command, output: &mut dyn FnMut(Stream, &[u8])) -> Result<Exit, RunError> {
+        self.life.wait_for_limits()?;
         run::run(&self.life.shared, self.request(), &self.limits, command, output)
     }
 
     /// Executes a file operation inside; blocking, and several may be under way.
     pub fn file(&self, op: &FileOp) -> Result<FileReply, FileError> {
+        self.life.wait_for_limits()?;
         call::call(&self.life.shared, self.request(), op)
     }
 

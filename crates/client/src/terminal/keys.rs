@@ -105,6 +105,13 @@ impl Keys {
     }
 }
 
+impl Keys {
+    /// Leaves the thread to itself: a read of a terminal that is gone may never come back.
+    pub(crate) fn abandon(mut self) {
+        drop(self.thread.take());
+    }
+}
+
 impl Drop for Keys {
     /// Ends the thread, so that somebody else may read the terminal.
     fn drop(&mut self) {
@@ -115,9 +122,10 @@ impl Drop for Keys {
     }
 }
 
-/// The next input, when there is one in time.
+/// The next input, when there is one in time. A terminal that hung up is an error, told before it is read: a read
+/// of it would never end.
 fn next(burst: &mut bool) -> std::io::Result<Option<Input>> {
-    if !poll(LOOK)? {
+    if !present(LOOK)? || !poll(Duration::ZERO)? {
         *burst = false;
         return Ok(None);
     }
@@ -133,6 +141,23 @@ fn next(burst: &mut bool) -> std::io::Result<Option<Input>> {
         }
         _ => None,
     })
+}
+
+/// Waits for something to read, and says whether the terminal is still there to be read.
+fn present(wait: Duration) -> std::io::Result<bool> {
+    use rustix::event::{PollFd, PollFlags, Timespec};
+    let mut ready = [PollFd::from_borrowed_fd(rustix::stdio::stdin(), PollFlags::IN)];
+    let wait = Timespec { tv_sec: 0, tv_nsec: i64::from(wait.subsec_nanos()) };
+    match rustix::event::poll(&mut ready, Some(&wait)) {
+        // A change of size interrupts the wait, and is read like a key.
+        Ok(_) | Err(rustix::io::Errno::INTR) => {}
+        Err(error) => return Err(error.into()),
+    }
+    let gone = PollFlags::HUP | PollFlags::ERR | PollFlags::NVAL;
+    if ready.iter().any(|fd| fd.revents().intersects(gone)) {
+        return Err(std::io::ErrorKind::UnexpectedEof.into());
+    }
+    Ok(true)
 }
 
 /// What a key of the terminal is. Ctrl-\ arrives as Ctrl-4 from most terminals: both are the same byte.

@@ -59,8 +59,11 @@ pub(super) fn expand(word: &Word, room: &mut usize) -> Expanded {
     if pairs.iter().all(|pair| pair.close.is_none()) {
         return Expanded::Same;
     }
-    let mut reader = Reader { items: &items, pairs: &pairs };
+    let mut reader = Reader { items: &items, pairs: &pairs, room, full: false };
     let nodes = reader.nodes(0, items.len());
+    if reader.full {
+        return Expanded::TooLarge;
+    }
     let Some(words) = combine(&nodes, room) else { return Expanded::TooLarge };
     Expanded::Words(words.iter().map(|items| parts(items)).filter(|parts| !parts.is_empty()).collect())
 }
@@ -94,6 +97,9 @@ fn pair(items: &[Item<'_>]) -> Option<Vec<Pair>> {
 struct Reader<'w, 'p> {
     items: &'p [Item<'w>],
     pairs: &'p [Pair],
+    room: &'p mut usize,
+    /// There was no room for a sequence.
+    full: bool,
 }
 
 impl<'w> Reader<'w, '_> {
@@ -115,7 +121,11 @@ impl<'w> Reader<'w, '_> {
         let close = pair.close?;
         if pair.commas.is_empty() {
             let inside = self.items.get(at + 1..close)?;
-            return sequence(inside).map(|words| (Node::Sequence(words), close + 1));
+            let words = sequence(inside)?;
+            let left = self.room.checked_sub(4 * words.len());
+            self.full |= left.is_none();
+            *self.room = left.unwrap_or(0);
+            return (!self.full).then_some((Node::Sequence(words), close + 1));
         }
         let mut choices = Vec::new();
         let mut from = at + 1;

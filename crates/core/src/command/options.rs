@@ -14,15 +14,16 @@ pub(super) struct Options {
     pub(super) valued: &'static str,
     /// Short options with a value only when it is attached.
     pub(super) optional: &'static str,
-    /// Long options: `name` without a value, `name=` with one, `name?` with one only after `=`.
-    pub(super) long: &'static [&'static str],
+    /// Long options, with blanks between: `name` without a value, `name=` with one, `name?` with one only
+    /// after `=`.
+    pub(super) long: &'static str,
     /// `-5`: a number by itself is an option.
     pub(super) numbers: bool,
 }
 
 impl Options {
     /// No options at all.
-    pub(super) const NONE: Self = Self { flags: "", valued: "", optional: "", long: &[], numbers: false };
+    pub(super) const NONE: Self = Self { flags: "", valued: "", optional: "", long: "", numbers: false };
 }
 
 /// The name of an option that was given.
@@ -172,17 +173,17 @@ fn one<'a>(
 }
 
 /// The long option by its name or, abbreviated, by the beginning of it that fits no other.
-fn find_long(long: &'static [&'static str], name: &str, abbreviated: bool) -> Option<&'static str> {
-    let bare = |spec: &&'static str| spec.trim_end_matches(['=', '?']) == name;
-    if let Some(exact) = long.iter().find(|spec| bare(spec)) {
+fn find_long(long: &'static str, name: &str, abbreviated: bool) -> Option<&'static str> {
+    let mut specs = long.split_ascii_whitespace();
+    if let Some(exact) = specs.find(|spec| spec.trim_end_matches(['=', '?']) == name) {
         return Some(exact);
     }
     if !abbreviated {
         return None;
     }
-    let mut fitting = long.iter().filter(|spec| spec.starts_with(name));
+    let mut fitting = long.split_ascii_whitespace().filter(|spec| spec.starts_with(name));
     let first = fitting.next()?;
-    (fitting.next().is_none() && !name.is_empty()).then_some(*first)
+    (fitting.next().is_none() && !name.is_empty()).then_some(first)
 }
 
 /// The known text at the head of an argument.

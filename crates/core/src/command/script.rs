@@ -49,8 +49,8 @@ pub(super) struct Script {
     pub(super) steps: usize,
     /// Steps after which the reading is refused.
     pub(super) allowance: usize,
-    /// Bytes of here-documents copied to take their tabs away.
-    pub(super) copied: usize,
+    /// Bodies of here-documents that are being read, one in the other.
+    pub(super) bodies: usize,
     /// Second attempts at text that begins like arithmetic.
     pub(super) retries: usize,
 }

@@ -3,6 +3,8 @@
 //! Each known one has its option grammar, so that the command inside is found exactly. An option that the
 //! grammar does not know asks, and the refused families are then looked for at every place.
 
+use std::borrow::Cow;
+
 use super::argument::Argument;
 use super::options::{self, Name, Options, Style, Value};
 
@@ -53,7 +55,7 @@ const fn plain(names: &'static [&'static str], options: Options, operands: usize
     }
 }
 
-const fn opts(flags: &'static str, valued: &'static str, long: &'static [&'static str]) -> Options {
+const fn opts(flags: &'static str, valued: &'static str, long: &'static str) -> Options {
     Options { flags, valued, optional: "", long, numbers: false }
 }
 
@@ -66,76 +68,36 @@ const WRAPPERS: [Wrapper; 20] = [
             opts(
                 "i0v",
                 "uCSa",
-                &[
-                    "ignore-environment",
-                    "null",
-                    "debug",
-                    "unset=",
-                    "chdir=",
-                    "split-string=",
-                    "argv0=",
-                    "block-signal?",
-                    "default-signal?",
-                    "ignore-signal?",
-                    "list-signal-handling",
-                    "help",
-                    "version",
-                ],
+                "ignore-environment null debug unset= chdir= split-string= argv0= block-signal? \
+     default-signal? ignore-signal? list-signal-handling help version",
             ),
             0,
         )
     },
-    Wrapper { prints: &[Name::Short('v'), Name::Short('V')], ..plain(&["command"], opts("pvV", "", &[]), 0) },
+    Wrapper { prints: &[Name::Short('v'), Name::Short('V')], ..plain(&["command"], opts("pvV", "", ""), 0) },
     plain(&["builtin"], Options::NONE, 0),
-    plain(&["nohup"], opts("", "", &["help", "version"]), 0),
-    plain(&["nice"], Options { numbers: true, ..opts("", "n", &["adjustment=", "help", "version"]) }, 0),
+    plain(&["nohup"], opts("", "", "help version"), 0),
+    plain(&["nice"], Options { numbers: true, ..opts("", "n", "adjustment= help version") }, 0),
     Wrapper {
         prints: &[Name::Short('p'), Name::Long("pid"), Name::Short('P'), Name::Short('u')],
-        ..plain(
-            &["ionice"],
-            opts("t", "cnpPu", &["class=", "classdata=", "ignore", "pid=", "help", "version"]),
-            0,
-        )
+        ..plain(&["ionice"], opts("t", "cnpPu", "class= classdata= ignore pid= help version"), 0)
     },
     Wrapper {
         prints: &[Name::Short('p'), Name::Long("pid"), Name::Short('m'), Name::Long("max")],
         ..plain(
             &["chrt"],
-            opts(
-                "abdfiormRGv",
-                "TPDp",
-                &[
-                    "all-tasks",
-                    "batch",
-                    "deadline",
-                    "fifo",
-                    "idle",
-                    "other",
-                    "rr",
-                    "reset-on-fork",
-                    "pid=",
-                    "max",
-                ],
-            ),
+            opts("abdfiormRGv", "TPDp", "all-tasks batch deadline fifo idle other rr reset-on-fork pid= max"),
             1,
         )
     },
     plain(
         &["timeout"],
-        opts(
-            "pfv",
-            "ks",
-            &["foreground", "preserve-status", "verbose", "kill-after=", "signal=", "help", "version"],
-        ),
+        opts("pfv", "ks", "foreground preserve-status verbose kill-after= signal= help version"),
         1,
     ),
-    plain(
-        &["time"],
-        opts("apqv", "fo", &["append", "format=", "output=", "portability", "quiet", "verbose"]),
-        0,
-    ),
-    plain(&["setsid"], opts("cfw", "", &["ctty", "fork", "wait"]), 0),
-    plain(&["stdbuf"], opts("", "ioe", &["input=", "output=", "error="]), 0),
+    plain(&["time"], opts("pqv", "f", "format= portability quiet verbose"), 0),
+    plain(&["setsid"], opts("cfw", "", "ctty fork wait"), 0),
+    plain(&["stdbuf"], opts("", "ioe", "input= output= error="), 0),
     Wrapper {
         hands_on: true,
         ..plain(
@@ -144,24 +106,8 @@ const WRAPPERS: [Wrapper; 20] = [
                 flags: "0rtxpo",
                 valued: "aEdILnPs",
                 optional: "eil",
-                long: &[
-                    "null",
-                    "arg-file=",
-                    "delimiter=",
-                    "eof?",
-                    "replace?",
-                    "max-lines?",
-                    "max-args=",
-                    "max-procs=",
-                    "max-chars=",
-                    "no-run-if-empty",
-                    "verbose",
-                    "exit",
-                    "interactive",
-                    "open-tty",
-                    "show-limits",
-                    "process-slot-var=",
-                ],
+                long: "null arg-file= delimiter= eof? replace? max-lines? max-args= max-procs= max-chars= \
+     no-run-if-empty verbose exit interactive open-tty show-limits process-slot-var=",
                 numbers: false,
             },
             0,
@@ -176,22 +122,8 @@ const WRAPPERS: [Wrapper; 20] = [
                 flags: "bcCefgprtwx",
                 valued: "nqs",
                 optional: "d",
-                long: &[
-                    "beep",
-                    "color",
-                    "no-color",
-                    "differences?",
-                    "errexit",
-                    "follow",
-                    "chgexit",
-                    "interval=",
-                    "precise",
-                    "equexit=",
-                    "no-rerun",
-                    "no-title",
-                    "no-wrap",
-                    "exec",
-                ],
+                long: "beep color no-color differences? errexit follow chgexit interval= precise equexit= \
+     no-rerun no-title no-wrap exec",
                 numbers: false,
             },
             0,
@@ -204,20 +136,8 @@ const WRAPPERS: [Wrapper; 20] = [
             opts(
                 "sxeunFov",
                 "wEc",
-                &[
-                    "shared",
-                    "exclusive",
-                    "nonblock",
-                    "nb",
-                    "unlock",
-                    "timeout=",
-                    "wait=",
-                    "conflict-exit-code=",
-                    "close",
-                    "command=",
-                    "no-fork",
-                    "verbose",
-                ],
+                "shared exclusive nonblock nb unlock timeout= wait= conflict-exit-code= close command= \
+     no-fork verbose",
             ),
             1,
         )
@@ -231,22 +151,19 @@ const WRAPPERS: [Wrapper; 20] = [
                 flags: "aefq",
                 valued: "cBIOTmEo",
                 optional: "t",
-                long: &[
-                    "append", "command=", "return", "flush", "force", "quiet", "log-out=", "log-in=",
-                    "log-io=",
-                ],
+                long: "append command= return flush force quiet log-out= log-in= log-io=",
                 numbers: false,
             },
             usize::MAX,
         )
     },
     plain(&["busybox", "toybox"], Options::NONE, 0),
-    plain(&["unbuffer"], opts("p", "", &[]), 0),
+    plain(&["unbuffer"], opts("p", "", ""), 0),
     Wrapper {
         prints: &[Name::Short('p'), Name::Long("pid")],
-        ..plain(&["taskset"], opts("acp", "", &["all-tasks", "cpu-list", "pid"]), 1)
+        ..plain(&["taskset"], opts("acp", "", "all-tasks cpu-list pid"), 1)
     },
-    plain(&["chroot"], opts("", "", &["userspec=", "groups=", "skip-chdir"]), 1),
+    plain(&["chroot"], opts("", "", "userspec= groups= skip-chdir"), 1),
     Wrapper {
         joined: true,
         hands_on: true,
@@ -255,18 +172,7 @@ const WRAPPERS: [Wrapper; 20] = [
             opts(
                 "0kXmtuqv",
                 "jNnIadSC",
-                &[
-                    "jobs=",
-                    "keep-order",
-                    "halt=",
-                    "bar",
-                    "dry-run",
-                    "will-cite",
-                    "colsep=",
-                    "tag",
-                    "progress",
-                    "eta",
-                ],
+                "jobs= keep-order halt= bar dry-run will-cite colsep= tag progress eta",
             ),
             0,
         )
@@ -340,16 +246,20 @@ pub(super) fn find(name: &str) -> Option<&'static Wrapper> {
     ALL.iter().find(|wrapper| wrapper.names.contains(&name))
 }
 
-/// Whether a program of this name may run what stands anywhere on its command line.
-pub(super) fn is_lenient(name: &str) -> bool {
-    RUNNERS.contains(&name) || MANAGERS.contains(&name)
+/// Whether a program of this name runs the command behind its options.
+pub(super) fn is_runner(name: &str) -> bool {
+    RUNNERS.contains(&name)
 }
 
-/// What a lenient program most likely runs: what stands behind its options, or behind `run` or `exec`.
+/// Whether a program of this name runs the command behind a word of its own.
+pub(super) fn is_manager(name: &str) -> bool {
+    MANAGERS.contains(&name)
+}
+
+/// What such a program most likely runs: what stands behind its options, or behind `run` or `exec`.
 pub(super) fn likely<'a>(name: &str, arguments: &'a [Argument]) -> &'a [Argument] {
     let word = |argument: &Argument| matches!(argument.literal(), Some("run" | "exec"));
-    let from =
-        if RUNNERS.contains(&name) { Some(0) } else { arguments.iter().position(word).map(|at| at + 1) };
+    let from = if is_runner(name) { Some(0) } else { arguments.iter().position(word).map(|at| at + 1) };
     let rest = from.and_then(|from| arguments.get(from..)).unwrap_or(&[]);
     let options = rest.iter().take_while(|argument| options::head(argument).starts_with('-')).count();
     rest.get(options..).unwrap_or(&[])
@@ -408,6 +318,19 @@ impl Wrapper {
         }
     }
 
+    /// The directory that `env` runs the command in.
+    pub(super) fn directory<'a>(&self, arguments: &'a [Argument]) -> Option<Cow<'a, Argument>> {
+        let given = options::read(arguments, &self.options, Style::UpToOperand);
+        let chdir = |name: Name| self.assigns && matches!(name, Name::Short('C') | Name::Long("chdir"));
+        let (_, value) = given.options.iter().find(|(name, _)| chdir(*name))?;
+        match (*value)? {
+            Value::Separate(at) => arguments.get(at).map(Cow::Borrowed),
+            Value::Attached(text, at) => {
+                arguments.get(at).map(|argument| Cow::Owned(Argument::text(text, argument.place)))
+            }
+        }
+    }
+
     /// The assignments before the command.
     pub(super) fn assignments<'a>(&self, arguments: &'a [Argument]) -> &'a [Argument] {
         if !self.assigns {
@@ -425,8 +348,7 @@ fn is_code_option(argument: &Argument) -> bool {
     matches!(argument.literal(), Some("-c" | "--command"))
 }
 
-/// `name=value`, or the `-` by which `env` empties the environment.
+/// `name=value`, where `env` takes any word with `=` for one; or the `-` by which it empties the environment.
 fn is_assignment(argument: &Argument) -> bool {
-    argument.literal() == Some("-")
-        || options::head(argument).split_once('=').is_some_and(|(name, _)| !name.is_empty())
+    argument.literal() == Some("-") || argument.emptied().contains('=')
 }

@@ -187,6 +187,9 @@ impl Session {
                 self.budget = self.budget.extend(now_us)?;
                 self.extension = None;
                 self.review = None;
+                if self.turn == Turn::Over(End::Budget) {
+                    self.turn = Turn::Open { held: false };
+                }
                 Ok(())
             }
             Event::ExtensionRefused { .. } => {
@@ -320,6 +323,9 @@ impl Session {
         }
         self.budget = self.budget.restored(now_us);
         self.extension = None;
+        if self.turn == Turn::Over(End::Interrupted) {
+            self.turn = Turn::Open { held: false };
+        }
         self.history.note_restored(self.calls.is_empty());
         Ok(())
     }

@@ -116,9 +116,7 @@ impl Live {
             if !seen.began(index) {
                 self.teller.tell(Body::CallGenerating { of: of(call) });
             }
-            let arguments = serde_json::from_str::<Value>(call.arguments());
-            let arguments = arguments.unwrap_or_else(|_| Value::String(call.arguments().to_owned()));
-            self.teller.tell(Body::CallGenerated { of: of(call), arguments });
+            self.tell_proposal(call);
         }
         self.tell_budget();
         if self.corrections > MOST_CORRECTIONS {
@@ -128,6 +126,13 @@ impl Live {
             return Ok(Flow::Finish(Finish::new(Exit::Failed, why)));
         }
         Ok(Flow::On)
+    }
+
+    /// Tells a complete proposal: its arguments as they read, else as they were sent.
+    pub(super) fn tell_proposal(&mut self, call: &Call) {
+        let arguments = serde_json::from_str::<Value>(call.arguments());
+        let arguments = arguments.unwrap_or_else(|_| Value::String(call.arguments().to_owned()));
+        self.teller.tell(Body::CallGenerated { of: of(call), arguments });
     }
 
     /// Gives every call its name in the session, and the name that is sent back to the server.

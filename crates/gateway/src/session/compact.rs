@@ -111,7 +111,10 @@ impl Live {
         match self.model.ask(&request, &mut |_| {}).await {
             Ok(answer) if !answer.text.trim().is_empty() => {
                 let key = self.lease.commit_key();
-                let entry = facts([("text", json!({"bytes": answer.text.len(), "digest": key.digest(answer.text.as_bytes())}))]);
+                let entry = facts([(
+                    "text",
+                    json!({"bytes": answer.text.len(), "digest": key.digest(answer.text.as_bytes())}),
+                )]);
                 self.remark("session.summary", entry).await?;
                 self.teller.tell(Body::Message { role: Speaker::Assistant, text: answer.text });
             }

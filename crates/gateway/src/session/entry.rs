@@ -212,7 +212,8 @@ mod tests {
     fn a_script_a_message_and_a_long_word_are_kept_as_size_and_digest() {
         with_key(|key| {
             let long = "x".repeat(129);
-            let kept = pieces(&[piece(&["git", "commit", "-m", "the words", "src/a.rs", &long])], key).to_string();
+            let kept =
+                pieces(&[piece(&["git", "commit", "-m", "the words", "src/a.rs", &long])], key).to_string();
             assert!(kept.contains("src/a.rs") && kept.contains("commit"));
             assert!(!kept.contains("the words") && !kept.contains(&long));
         });

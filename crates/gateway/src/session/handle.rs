@@ -187,16 +187,25 @@ impl Live {
                 Ok(Flow::On)
             }
             Answering::Nobody(_) if self.on_ask == OnAsk::Stop => {
+                self.tell_unasked(call);
                 let reason = "an approval was needed and there was nobody to ask".to_owned();
                 self.close(Outcome::Stopped, reason.clone()).await?;
                 Ok(Flow::Finish(Finish::new(Exit::Approval, reason)))
             }
             Answering::Nobody(_) => {
+                self.tell_unasked(call);
                 let next =
                     format!("enclos resume {}   (answer the card at a terminal)", self.lease.session());
                 Ok(Flow::Finish(Finish::new(Exit::Approval, next)))
             }
         }
+    }
+
+    /// Says which call needs a person whom a headless run does not have.
+    fn tell_unasked(&mut self, call: &Call) {
+        let arguments: String = call.arguments().chars().take(200).collect();
+        self.teller
+            .notice(format!("an approval is needed and there is nobody to ask: {} {arguments}", call.tool()));
     }
 
     /// Records the intents, then lets the calls run.

@@ -71,6 +71,8 @@ pub(crate) struct Live {
     corrections: u32,
     queued: Vec<String>,
     cards: BTreeMap<CallId, bool>,
+    /// Under way until the base of the change set is written down.
+    base: Option<tokio::task::JoinHandle<()>>,
     sandbox: Arc<Sandbox>,
     teller: Teller,
     orders: Orders,

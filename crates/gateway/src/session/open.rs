@@ -247,7 +247,7 @@ impl Live {
         if let Some(text) = message {
             self.queued.push(text);
         }
-        self.teller.tell(Body::State { state: record::session_state(self.shown) });
+        self.show_waiting();
         self.show_pending().await?;
         self.tell_budget();
         Ok(())
@@ -259,6 +259,7 @@ impl Live {
             self.state.pending().map(|(call, approval)| (call.clone(), approval.clone())).collect();
         for (id, approval) in pending {
             let Some(call) = self.find(&id) else { continue };
+            self.tell_proposal(&call);
             match self.judge(&call) {
                 super::judge::Judged::Decided(decided)
                     if matches!(self.answering, Answering::Person)
@@ -316,12 +317,14 @@ async fn assemble(
     std::fs::create_dir_all(&layer).map_err(|error| internal(&error))?;
     let shown = opening.repo.survey(opening.person.uid);
     let (plan, names) = opening.plan(&layer, &shown);
-    let opened = changeset::record_opening(&layer).map_err(|error| error.to_string());
+    let opened = changeset::record_opening(&layer)
+        .and_then(|()| changeset::record_hidden(&layer, &plan.hidden))
+        .map_err(|error| error.to_string());
     let sandbox = match opened.and_then(|()| effects::open(&plan).map_err(|error| describe(&error))) {
         Ok(sandbox) => Arc::new(sandbox),
         Err(message) => return Err(not_opened(&lease, &opening, message)),
     };
-    record_base(&opening.repo, &layer);
+    let base = record_base(&opening.repo, &layer);
     let (listener, events) = mpsc::unbounded_channel::<Told>();
     let (reporter, reports) = mpsc::unbounded_channel();
     let ear = listener.clone();
@@ -355,6 +358,7 @@ async fn assemble(
         corrections: 0,
         queued: Vec::new(),
         cards: std::collections::BTreeMap::new(),
+        base: Some(base),
         sandbox,
         teller,
         orders: Orders::new(inbox, ear),
@@ -382,7 +386,6 @@ impl Live {
         told.budget = self.budget_view();
         told.open_ms = started.elapsed().as_secs_f64() * 1e3;
         self.teller.tell(Body::Opened(told));
-        self.shown = self.state.phase();
         Ok(())
     }
 }
@@ -448,10 +451,11 @@ fn describe(error: &enclos_sandbox::OpenError) -> String {
 }
 
 /// Takes down, beside the session, what git knows of the tree at opening.
-fn record_base(repo: &Repo, layer: &Path) {
+///
+/// Without this snapshot a file that changes outside becomes a conflict instead of a merge; nothing is lost.
+fn record_base(repo: &Repo, layer: &Path) -> tokio::task::JoinHandle<()> {
     let (root, layer) = (repo.root.clone(), layer.to_path_buf());
-    // Without this snapshot a file that changes outside becomes a conflict instead of a merge; nothing is lost.
-    tokio::task::spawn_blocking(move || drop(changeset::record_unclean(&root, &layer)));
+    tokio::task::spawn_blocking(move || drop(changeset::record_unclean(&root, &layer)))
 }
 
 /// The session's own task. It ends with `run.finished`.

@@ -56,9 +56,19 @@ impl Live {
         wait
     }
 
-    fn show_phase(&mut self) {
+    /// Tells that a message is awaited.
+    pub(super) fn show_waiting(&mut self) {
         let phase = self.state.phase();
         if phase != self.shown {
+            self.shown = phase;
+            self.teller.tell(Body::State { state: session_state(phase) });
+        }
+    }
+
+    fn show_phase(&mut self) {
+        let phase = self.state.phase();
+        // That a message is awaited is told by whoever begins to wait: first comes what the turn made.
+        if phase != self.shown && phase != Phase::WaitingInput {
             self.shown = phase;
             self.teller.tell(Body::State { state: session_state(phase) });
         }

@@ -30,12 +30,13 @@ impl Live {
         if end == End::Input {
             return self.await_orders(Exit::Done).await;
         }
+        let finished = end == End::Answered;
         let exit = match end {
             End::Budget => Exit::Budget,
             End::Interrupted => Exit::Interrupted,
             End::Input | End::Answered | End::Refused => Exit::Done,
         };
-        self.review(exit).await
+        self.review(exit, finished).await
     }
 
     /// The budget is spent: a person is asked for more; without one the run ends here, and can be taken up again.
@@ -49,7 +50,10 @@ impl Live {
         let grants = super::wait::amounts(self.state.budget().limits().extension());
         self.teller.tell(Body::ExtensionRequested { spent: spent.as_str().to_owned(), grants, left });
         if !person {
-            return self.review(Exit::Budget).await;
+            self.teller.notice(format!(
+                "the budget of {spent} is spent: the run stops here; {left} extensions are left"
+            ));
+            return self.review(Exit::Budget, false).await;
         }
         if left == 0 {
             self.teller
@@ -99,11 +103,15 @@ impl Live {
     }
 
     /// Shows what the session made.
-    async fn review(&mut self, exit: Exit) -> Result<Flow, Halt> {
+    async fn review(&mut self, exit: Exit, finished: bool) -> Result<Flow, Halt> {
+        if let Some(base) = self.base.take() {
+            // A snapshot that failed leaves conflicts where there could be merges.
+            drop(base.await);
+        }
         let set = change_set(&self.repo.root, &self.layer).map_err(|error| Halt::ChangeSet(error.message))?;
         self.teller.tell(changes::told(&set));
         if set.files.is_empty() {
-            return self.nothing_made(exit).await;
+            return self.nothing_made(exit, finished).await;
         }
         self.record(Event::Reviewing { digest: set.digest.clone() }, changes::facts_of(&set)).await?;
         let wrote = self.write_patch(&set);
@@ -119,17 +127,23 @@ impl Live {
                     return Ok(Flow::Finish(Finish::new(Exit::Failed, error)));
                 }
                 let id = self.lease.session();
-                let next = format!("enclos diff {id}   then: enclos apply {id}   or: enclos discard {id}");
+                let go_on = match exit {
+                    Exit::Budget => format!("   or, to go on: enclos resume {id} --extend"),
+                    Exit::Interrupted => format!("   or, to go on: enclos resume {id}"),
+                    _ => String::new(),
+                };
+                let next =
+                    format!("enclos diff {id}   then: enclos apply {id}   or: enclos discard {id}{go_on}");
                 Ok(Flow::Finish(Finish::new(exit, next)))
             }
         }
     }
 
-    async fn nothing_made(&mut self, exit: Exit) -> Result<Flow, Halt> {
+    async fn nothing_made(&mut self, exit: Exit, finished: bool) -> Result<Flow, Halt> {
         if let Err(error) = self.write_patch_text(&[], &[]) {
             return Ok(Flow::Finish(Finish::new(Exit::Failed, error)));
         }
-        let stays = self.conversation || exit != Exit::Done;
+        let stays = self.conversation || !finished;
         if stays && self.answering == Answering::Person {
             return self.await_orders(exit).await;
         }
@@ -137,12 +151,14 @@ impl Live {
             self.close(Outcome::NothingToDo, "nothing was changed".to_owned()).await?;
             return Ok(Flow::Finish(Finish::new(exit, String::new())));
         }
-        let next = format!("enclos resume {} --extend", self.lease.session());
+        let extend = if exit == Exit::Budget { " --extend" } else { "" };
+        let next = format!("enclos resume {}{extend}", self.lease.session());
         Ok(Flow::Finish(Finish::new(exit, next)))
     }
 
     /// Waits for what the person does with the turn's result.
     async fn await_orders(&mut self, exit: Exit) -> Result<Flow, Halt> {
+        self.show_waiting();
         loop {
             match self.orders.next().await {
                 Order::Say { text } => return self.say(text).await,
@@ -163,11 +179,11 @@ impl Live {
                     return Ok(Flow::Finish(Finish::new(exit, String::new())));
                 }
                 Order::Leave => {
-                    let next = format!(
-                        "enclos diff {0}   enclos apply {0}   enclos resume {0}",
-                        self.lease.session()
-                    );
-                    return Ok(Flow::Finish(Finish::new(exit, next)));
+                    let id = self.lease.session();
+                    let made = self.state.phase() == enclos_core::session::Phase::Reviewing;
+                    let review =
+                        if made { format!("enclos diff {id}   enclos apply {id}   ") } else { String::new() };
+                    return Ok(Flow::Finish(Finish::new(exit, format!("{review}enclos resume {id}"))));
                 }
                 Order::Stop => return self.stop().await,
                 Order::Interrupt | Order::Approve { .. } | Order::Reject { .. } | Order::Extend { .. } => {}
@@ -187,7 +203,10 @@ impl Live {
         match done {
             Ok((view, record)) => {
                 let merged = if view.merged.is_empty() { "" } else { ", some merged three-way" };
-                self.teller.notice(format!("{} files applied{merged}", view.files.len()));
+                let count = view.files.len();
+                let files = if count == 1 { "file" } else { "files" };
+                self.teller
+                    .notice(format!("{count} {files} applied to {}{merged}", self.repo.root.display()));
                 self.remark("changeset.applied", record).await?;
                 if view.left.is_empty() {
                     self.close(Outcome::Accepted, "the change set was accepted".to_owned()).await?;

@@ -64,7 +64,7 @@ impl Live {
         match order {
             Order::Approve { approval, for_session } => self.approved(&approval, for_session).await,
             Order::Reject { approval, word } => self.rejected(&approval, word).await,
-            Order::Interrupt => self.interrupt().await,
+            Order::Interrupt => self.interrupt(DecidedBy::Human(self.person.clone())).await,
             Order::Stop => self.stop().await,
             Order::Leave => self.leave().await,
             Order::Say { text } => {
@@ -128,12 +128,11 @@ impl Live {
     }
 
     /// Interrupts the turn: what waits is canceled, what runs is ended. The session stays.
-    pub(super) async fn interrupt(&mut self) -> Result<Flow, Halt> {
+    pub(super) async fn interrupt(&mut self, by: DecidedBy) -> Result<Flow, Halt> {
         self.sandbox.killer().kill_commands();
         let calls: Vec<Call> = self.state.calls().to_vec();
         let pending: Vec<(CallId, String)> =
             self.state.pending().map(|(call, approval)| (call.clone(), approval.id.clone())).collect();
-        let by = DecidedBy::Human(self.person.clone());
         self.record(Event::Interrupted { by }, Facts::new()).await?;
         for call in calls.iter().filter(|call| !call.state().is_final()) {
             if let Some((_, approval)) = pending.iter().find(|(id, _)| id == call.id()) {
@@ -159,7 +158,7 @@ impl Live {
     /// Leaves the session as it is, to be resumed.
     async fn leave(&mut self) -> Result<Flow, Halt> {
         if self.state.calls().iter().any(|call| matches!(call.state(), State::Calling { .. })) {
-            self.interrupt().await?;
+            self.interrupt(super::handle::automation("client.left")).await?;
         }
         let next = format!("enclos resume {}", self.lease.session());
         Ok(Flow::Finish(Finish::new(Exit::Interrupted, next)))

@@ -84,10 +84,13 @@ pub fn receive(socket: impl AsFd) -> io::Result<Option<Frame>> {
     let mut bytes = vec![0u8; HEADER + INLINE];
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(DESCRIPTORS))];
     let mut control = RecvAncillaryBuffer::new(&mut space);
+    let mut reset = false;
     let message = loop {
         let mut parts = [IoSliceMut::new(&mut bytes)];
         match rustix::net::recvmsg(socket.as_fd(), &mut parts, &mut control, RecvFlags::CMSG_CLOEXEC) {
             Err(Errno::INTR) => {}
+            // The other side ended with something unread. What it said before can still be had, the error is told once.
+            Err(Errno::CONNRESET) if !reset => reset = true,
             Err(Errno::CONNRESET) => return Ok(None),
             other => break other?,
         }
@@ -181,6 +184,16 @@ mod tests {
             assert_eq!(frame.body, body);
         }
         drop(a);
+        assert!(receive(&b).expect("end").is_none());
+    }
+
+    #[test]
+    fn last_words_are_heard() {
+        let (a, b) = pair();
+        send(&b, Kind::Run, 1, b"never read", &[]).expect("sent");
+        send(&a, Kind::Failed, 2, b"why", &[]).expect("sent");
+        drop(a);
+        assert_eq!(receive(&b).expect("received").expect("a frame").body, b"why");
         assert!(receive(&b).expect("end").is_none());
     }
 

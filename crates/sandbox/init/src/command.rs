@@ -1,15 +1,18 @@
-//! One command: a process that is PID 1 of its own namespace, confines itself, starts bash, reaps whatever ends,
-//! and ends with bash. With it ends everything that is left of the command: the kernel sees to that.
+//! One command: a process that is PID 1 of its own namespace, confines itself, starts bash, reaps whatever ends, and
+//! tells how bash ended when nothing else of the command is left. When it is killed all of the command ends with it:
+//! the kernel sees to that.
 use crate::confine::Confinement;
 use crate::fault::{At, Done};
 use crate::process::{self, Side, Signals};
+use enclos_init::channel::{self, Frame};
 use enclos_init::sys;
-use enclos_init::wire::{Run, Step, WORKSPACE, from_bytes, to_bytes};
+use enclos_init::wire::{Kind, Run, Step, WORKSPACE, from_bytes, to_bytes};
+use rustix::net::{AddressFamily, SocketFlags, SocketType};
 use rustix::pipe::PipeFlags;
 use rustix::process::{Pid, WaitOptions};
 use std::ffi::CString;
 use std::io;
-use std::os::fd::{AsRawFd, OwnedFd, RawFd};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd, RawFd};
 use std::time::{Duration, Instant};
 
 /// How long what bash left behind may go on: enough for a process substitution to write its last line.
@@ -55,57 +58,82 @@ impl Outcome {
     }
 }
 
-/// Starts a command. Answers its first process and the pipe on which it tells how bash ended.
-pub(crate) fn start(
-    run: &Run,
-    streams: (OwnedFd, OwnedFd),
-    confinement: &Confinement,
-    environment: &[String],
-) -> io::Result<(Pid, OwnedFd)> {
-    let text = |text: &str| CString::new(text).map_err(io::Error::from);
-    let prepared = Prepared {
-        arguments: ["bash", "--noprofile", "--norc", "-c", "--", &run.text]
-            .into_iter()
-            .map(text)
-            .collect::<Result<_, _>>()?,
-        environment: environment.iter().map(|variable| text(variable)).collect::<Result<_, _>>()?,
-    };
-    let (reader, writer) = rustix::pipe::pipe_with(PipeFlags::CLOEXEC | PipeFlags::NONBLOCK)?;
-    match process::fork_apart()? {
-        Side::Parent(pid) => Ok((pid, reader)),
-        Side::Child => first(&prepared, streams, &writer, confinement),
+/// A first process that is confined already, or about to be, and waits for its command.
+pub(crate) struct Waiting {
+    /// It.
+    pub(crate) pid: Pid,
+    /// Where it is told its command.
+    socket: OwnedFd,
+    /// Where it tells how bash ended.
+    pub(crate) outcome: OwnedFd,
+}
+
+impl Waiting {
+    /// Makes one. It confines itself at once: by the time a command comes most of the work is done.
+    pub(crate) fn start(confinement: &Confinement, environment: &[String]) -> io::Result<Self> {
+        let (ours, theirs) =
+            rustix::net::socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None)?;
+        let (reader, writer) = rustix::pipe::pipe_with(PipeFlags::CLOEXEC | PipeFlags::NONBLOCK)?;
+        match process::fork_apart()? {
+            Side::Parent(pid) => Ok(Self { pid, socket: ours, outcome: reader }),
+            Side::Child => first(&theirs, &writer, confinement, environment),
+        }
+    }
+
+    /// Gives it its command: a [`Run`] as it came, stdout and stderr.
+    pub(crate) fn give(&self, body: &[u8], streams: &[OwnedFd; 2]) -> io::Result<()> {
+        let [out, error] = streams;
+        channel::send(&self.socket, Kind::Run, 0, body, &[out.as_fd(), error.as_fd()])
     }
 }
 
-/// PID 1 of the command.
-fn first(prepared: &Prepared, streams: (OwnedFd, OwnedFd), writer: &OwnedFd, confinement: &Confinement) -> ! {
-    let keep = [streams.0.as_raw_fd(), streams.1.as_raw_fd(), writer.as_raw_fd()];
-    let begun = close_all_but(&keep)
+/// PID 1 of a command.
+fn first(socket: &OwnedFd, writer: &OwnedFd, confinement: &Confinement, environment: &[String]) -> ! {
+    let confined = close_all_but(&[socket.as_raw_fd(), writer.as_raw_fd()])
         .at(Step::Privileges, "closing descriptors")
-        .and_then(|()| confinement.command())
-        .and_then(|()| process::fork().at(Step::Privileges, "starting bash"));
-    let outcome = match begun {
+        .and_then(|()| confinement.command());
+    // Whatever came of it is told when a command comes: nobody listens before.
+    let Ok(Some(frame)) = channel::receive(socket) else { process::exit(0) };
+    let outcome = match confined.and_then(|()| begin(frame, environment).at(Step::System, "starting bash")) {
         Err(failure) => Outcome::Failed(failure.step, failure.errno),
-        Ok(Side::Child) => {
-            let error = bash(prepared, &streams, writer);
-            Outcome::Failed(Step::System, error.raw_os_error().unwrap_or(libc::EIO))
-        }
-        Ok(Side::Parent(pid)) => {
-            drop(streams);
-            Outcome::Ended(reap(pid))
-        }
+        Ok((prepared, streams)) => match process::fork() {
+            Err(error) => Outcome::Failed(Step::Limits, error.raw_os_error().unwrap_or(libc::EAGAIN)),
+            Ok(Side::Child) => {
+                let error = bash(&prepared, &streams, writer);
+                Outcome::Failed(Step::System, error.raw_os_error().unwrap_or(libc::EIO))
+            }
+            Ok(Side::Parent(pid)) => {
+                drop(streams);
+                Outcome::Ended(reap(pid))
+            }
+        },
     };
     // Nobody to tell when this fails: the init sees the end without a word.
     let _ = rustix::io::write(writer, &outcome.encode());
     process::exit(0)
 }
 
+/// The command as it is executed, and its two streams.
+fn begin(frame: Frame, environment: &[String]) -> io::Result<(Prepared, [OwnedFd; 2])> {
+    let text = |text: &str| CString::new(text).map_err(io::Error::from);
+    let run: Run = serde_json::from_slice(&frame.body)?;
+    let streams =
+        <[OwnedFd; 2]>::try_from(frame.fds).map_err(|_| io::Error::from(io::ErrorKind::InvalidData))?;
+    let arguments = ["bash", "--noprofile", "--norc", "-c", "--", &run.text].into_iter().map(text);
+    let prepared = Prepared {
+        arguments: arguments.collect::<Result<_, _>>()?,
+        environment: environment.iter().map(|variable| text(variable)).collect::<Result<_, _>>()?,
+    };
+    Ok((prepared, streams))
+}
+
 /// Becomes bash. Answers only when that fails.
-fn bash(prepared: &Prepared, streams: &(OwnedFd, OwnedFd), writer: &OwnedFd) -> io::Error {
+fn bash(prepared: &Prepared, streams: &[OwnedFd; 2], writer: &OwnedFd) -> io::Error {
+    let [out, error] = streams;
     let ready = || -> io::Result<()> {
         rustix::process::setsid()?;
-        rustix::stdio::dup2_stdout(&streams.0)?;
-        rustix::stdio::dup2_stderr(&streams.1)?;
+        rustix::stdio::dup2_stdout(out)?;
+        rustix::stdio::dup2_stderr(error)?;
         close_all_but(&[writer.as_raw_fd()])?;
         std::env::set_current_dir(WORKSPACE)?;
         rustix::process::umask(rustix::fs::Mode::from_raw_mode(0o022));
@@ -117,7 +145,8 @@ fn bash(prepared: &Prepared, streams: &(OwnedFd, OwnedFd), writer: &OwnedFd) -> 
     }
 }
 
-/// Waits for bash and reaps everything else; passes a polite end on to all. Answers bash's wait status.
+/// Waits for bash and reaps everything else; passes a polite end on to all. Answers bash's wait status when no other
+/// process of the namespace is left: what bash left behind is given a moment, then killed.
 fn reap(bash: Pid) -> i32 {
     let signals = Signals::of(&[libc::SIGCHLD, libc::SIGTERM]);
     let mut ended: Option<(i32, Instant)> = None;
@@ -127,14 +156,15 @@ fn reap(bash: Pid) -> i32 {
                 Ok(Some((pid, status))) if pid == bash => ended = Some((status.as_raw(), Instant::now())),
                 Ok(Some(_)) => {}
                 Ok(None) => break,
-                // No child is left.
+                // No child is left: every orphan of the namespace is a child of this process.
                 Err(_) => return ended.map_or(0, |(status, _)| status),
             }
         }
         let rest = ended.map(|(_, since)| GRACE.saturating_sub(since.elapsed()));
-        if let (Some((status, _)), Some(Duration::ZERO)) = (ended, rest) {
-            return status;
+        if rest == Some(Duration::ZERO) {
+            process::signal_all(libc::SIGKILL);
         }
+        let rest = rest.map(|rest| rest.max(Duration::from_millis(1)));
         // Only the init, outside of this namespace, may ask for the end.
         if let Some((libc::SIGTERM, true)) = signals.wait(rest) {
             process::signal_all(libc::SIGTERM);

@@ -54,7 +54,12 @@ impl Confinement {
         let abi = usable_abi(sys::landlock_abi().at(Step::Landlock, "asking for Landlock")?)?;
         let mut write: Vec<String> = WRITE.iter().map(ToString::to_string).collect();
         write.extend(setup.mounts.iter().filter(|m| m.scratch.is_some()).map(|m| m.inside.clone()));
-        Ok(Self { filter: filter::build()?, abi, write, limits: setup.limits.clone() })
+        Ok(Self { filter: filter::build(), abi, write, limits: setup.limits.clone() })
+    }
+
+    /// The version of Landlock's interface that is used.
+    pub(crate) fn abi_number(&self) -> u32 {
+        self.abi as u32
     }
 
     /// A control group holds the ceiling on processes and counts what it refuses: the limit of the kernel on each

@@ -19,34 +19,35 @@ mod watch;
 
 use enclos_init::channel;
 use enclos_init::sys;
-use enclos_init::wire::{CONTROL_FD, FIRST_FD, Failure, IMAGE_FD, Kind, Ready, Setup, Step};
+use enclos_init::wire::{CONTROL_FD, FIRST_FD, Failure, IMAGE_FD, Kind, Setup, Step};
 use fault::{At, Done, refused};
+use serve::Serve;
 use std::os::fd::{AsFd, FromRawFd, OwnedFd};
 
 fn main() {
     // SAFETY: the launcher leaves the control socket at this number, and nothing else owns it.
     let control = unsafe { OwnedFd::from_raw_fd(CONTROL_FD) };
-    match prepare(&control) {
-        Ok((setup, layer)) => {
-            let ready = Ready { landlock_abi: sys::landlock_abi().unwrap_or(0) };
-            let body = serde_json::to_vec(&ready).unwrap_or_default();
-            if channel::send(&control, Kind::Ready, 0, &body, &[]).is_ok() {
-                serve::run(&control, &setup, layer);
-            }
+    let spare = control.try_clone();
+    match prepare(control) {
+        Ok(serve) => {
+            drop(spare);
+            serve.run();
         }
         Err(failure) => {
             let body = serde_json::to_vec(&failure).unwrap_or_default();
-            // The launcher sees the end of the socket when even this fails.
-            let _ = channel::send(&control, Kind::Failed, 0, &body, &[]);
+            if let Ok(control) = spare {
+                // The launcher sees the end of the socket when even this fails.
+                let _ = channel::send(&control, Kind::Failed, 0, &body, &[]);
+            }
         }
     }
 }
 
-fn prepare(control: &OwnedFd) -> Done<(Setup, OwnedFd)> {
+fn prepare(control: OwnedFd) -> Done<Serve> {
     sys::prctl(libc::PR_SET_DUMPABLE, 0).at(Step::Ready, "becoming unreadable to others")?;
     sys::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL as libc::c_ulong)
         .at(Step::Ready, "asking to end with the gateway")?;
-    rustix::io::fcntl_setfd(control, rustix::io::FdFlags::CLOEXEC)
+    rustix::io::fcntl_setfd(&control, rustix::io::FdFlags::CLOEXEC)
         .at(Step::Ready, "keeping the control socket")?;
     sys::close_range(IMAGE_FD.unsigned_abs(), IMAGE_FD.unsigned_abs())
         .at(Step::Ready, "closing the program's file")?;
@@ -65,7 +66,7 @@ fn prepare(control: &OwnedFd) -> Done<(Setup, OwnedFd)> {
         errno: 0,
     })?;
     let layer = setup::apply(&setup, mask)?;
-    Ok((setup, layer))
+    Serve::new(control, &setup, layer)
 }
 
 /// Takes over a descriptor that the set-up names by number.

@@ -1,15 +1,17 @@
 //! The init's only loop: takes requests from the control socket, starts a confined child for each, reaps, keeps
 //! time, watches the ceilings, and tells on each request's own channel how it ended. It ends when the gateway does.
-use crate::command::{self, Outcome};
+use crate::command::{self, Outcome, Waiting};
 use crate::confine::Confinement;
 use crate::environment;
+use crate::fault::Done;
 use crate::process;
 use crate::tool;
 use crate::watch::Watch;
 use enclos_init::channel::{self, Frame};
-use enclos_init::wire::{Counters, Ended, Kind, Reason, Run, Setup, Step};
+use enclos_init::wire::{Counters, Ended, Kind, Ready, Reason, Run, Setup, Step};
 use rustix::event::{PollFd, PollFlags};
 use rustix::process::{Pid, Signal, WaitOptions, WaitStatus};
+use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::time::{Duration, Instant};
 
@@ -25,42 +27,82 @@ struct Child {
     id: u32,
     pid: Pid,
     channel: OwnedFd,
-    /// Where a command's first process tells how bash ended; a file operation has none.
+    /// Where a command's first process tells how bash ended, when nothing of it is left; a file operation has none.
     outcome: Option<OwnedFd>,
+    /// Its end has been told; what remains is to reap the process.
+    told: bool,
+    /// Its first process has ended without a word: there is nothing more to hear.
+    silent: bool,
     deadline: Instant,
     reason: Option<Reason>,
 }
 
+impl Child {
+    /// A command that is not over.
+    fn at_work(&self) -> bool {
+        self.outcome.is_some() && !self.told
+    }
+}
+
+/// What there is to do.
+struct Woken {
+    /// A message on the control socket.
+    message: bool,
+    /// A child to reap.
+    ended: bool,
+    /// Commands whose first process has something to say, or has ended.
+    told: Vec<u32>,
+    /// Requests that nobody waits for any more.
+    gone: Vec<u32>,
+}
+
 /// The state of the loop.
-struct Serve<'a> {
-    control: &'a OwnedFd,
+pub(crate) struct Serve {
+    control: OwnedFd,
+    signals: OwnedFd,
     confinement: Confinement,
     environment: Vec<String>,
     watch: Watch,
     children: Vec<Child>,
+    /// Made beforehand for the next command.
+    next: Option<Waiting>,
 }
 
-/// Serves until the control socket closes or says what it must not. Returning ends the sandbox.
-pub(crate) fn run(control: &OwnedFd, setup: &Setup, layer: OwnedFd) {
-    let (Ok(confinement), Ok(signals)) = (Confinement::new(setup), command::block_signals()) else {
-        return;
-    };
-    let watch = Watch::new(&setup.limits, layer);
-    let environment = environment::build(setup);
-    let mut serve = Serve { control, confinement, environment, watch, children: Vec::new() };
-    while serve.turn(&signals).is_some() {}
-}
+impl Serve {
+    /// Everything that is computed once. What cannot be had fails the opening.
+    pub(crate) fn new(control: OwnedFd, setup: &Setup, layer: OwnedFd) -> Done<Self> {
+        Ok(Self {
+            control,
+            signals: command::block_signals()?,
+            confinement: Confinement::new(setup)?,
+            environment: environment::build(setup),
+            watch: Watch::new(&setup.limits, layer),
+            children: Vec::new(),
+            next: None,
+        })
+    }
 
-impl Serve<'_> {
+    /// Serves until the control socket closes or says what it must not. Returning ends the sandbox.
+    pub(crate) fn run(mut self) {
+        let ready = Ready { landlock_abi: self.confinement.abi_number() };
+        let body = serde_json::to_vec(&ready).unwrap_or_default();
+        if channel::send(&self.control, Kind::Ready, 0, &body, &[]).is_ok() {
+            while self.turn().is_some() {}
+        }
+    }
+
     /// One turn; `None` ends the sandbox.
-    fn turn(&mut self, signals: &OwnedFd) -> Option<()> {
-        let (message, ended, gone) = self.wait(signals)?;
+    fn turn(&mut self) -> Option<()> {
+        let Woken { message, ended, told, gone } = self.wait()?;
+        for id in told {
+            self.hear(id);
+        }
         for id in gone {
             self.kill(id, None);
         }
         if ended {
             let mut drain = [0u8; 1024];
-            while rustix::io::read(signals, &mut drain).is_ok_and(|length| length > 0) {}
+            while rustix::io::read(&self.signals, &mut drain).is_ok_and(|length| length > 0) {}
             self.reap();
         }
         if message {
@@ -69,7 +111,7 @@ impl Serve<'_> {
         }
         self.keep_time();
         let commands: Vec<Pid> =
-            self.children.iter().filter(|child| child.outcome.is_some()).map(|child| child.pid).collect();
+            self.children.iter().filter(|child| child.at_work()).map(|child| child.pid).collect();
         for (pid, reason) in self.watch.look(&commands) {
             if let Some(id) = self.children.iter().find(|child| child.pid == pid).map(|child| child.id) {
                 self.kill(id, Some(reason));
@@ -78,27 +120,38 @@ impl Serve<'_> {
         Some(())
     }
 
-    /// Waits for something to do: a message, an ended child, requests whose channel has closed.
-    fn wait(&self, signals: &OwnedFd) -> Option<(bool, bool, Vec<u32>)> {
+    /// Waits for something to do.
+    fn wait(&self) -> Option<Woken> {
         let timeout = self.patience().map(|time| rustix::event::Timespec {
             tv_sec: i64::try_from(time.as_secs()).unwrap_or(i64::MAX),
             tv_nsec: i64::from(time.subsec_nanos()),
         });
-        let mut polled = vec![PollFd::new(self.control, PollFlags::IN), PollFd::new(signals, PollFlags::IN)];
-        polled.extend(self.children.iter().map(|child| PollFd::new(&child.channel, PollFlags::IN)));
+        let open = || self.children.iter().filter(|child| !child.told);
+        let talking = || {
+            open().filter(|child| !child.silent).filter_map(|child| Some((child.id, child.outcome.as_ref()?)))
+        };
+        let mut polled =
+            vec![PollFd::new(&self.control, PollFlags::IN), PollFd::new(&self.signals, PollFlags::IN)];
+        polled.extend(open().map(|child| PollFd::new(&child.channel, PollFlags::IN)));
+        polled.extend(talking().map(|(_, outcome)| PollFd::new(outcome, PollFlags::IN)));
         match rustix::event::poll(&mut polled, timeout.as_ref()) {
             Ok(_) | Err(rustix::io::Errno::INTR) => {}
             Err(_) => return None,
         }
-        let mut seen = polled.iter().map(|fd| !fd.revents().is_empty());
-        let (message, ended) = (seen.next()?, seen.next()?);
-        let gone = seen.zip(&self.children).filter(|(seen, _)| *seen).map(|(_, child)| child.id).collect();
-        Some((message, ended, gone))
+        let mut seen = polled.iter().map(PollFd::revents);
+        let message = !seen.next()?.is_empty();
+        let ended = !seen.next()?.is_empty();
+        let gone = open().filter(|_| seen.next().is_some_and(|events| !events.is_empty()));
+        let gone = gone.map(|child| child.id).collect();
+        let told = talking().filter(|_| seen.next().is_some_and(|events| !events.is_empty()));
+        let told = told.map(|(id, _)| id).collect();
+        Some(Woken { message, ended, told, gone })
     }
 
     fn patience(&self) -> Option<Duration> {
         let now = Instant::now();
-        let next = self.children.iter().map(|child| child.deadline.saturating_duration_since(now)).min()?;
+        let open = self.children.iter().filter(|child| !child.told);
+        let next = open.map(|child| child.deadline.saturating_duration_since(now)).min()?;
         Some(next.min(self.watch.due_in()))
     }
 
@@ -108,8 +161,8 @@ impl Serve<'_> {
                 let ids: Vec<u32> = self
                     .children
                     .iter()
+                    .filter(|child| !child.told && (frame.id == 0 || child.id == frame.id))
                     .map(|child| child.id)
-                    .filter(|id| frame.id == 0 || *id == frame.id)
                     .collect();
                 for id in ids {
                     self.kill(id, Some(Reason::Stop));
@@ -123,7 +176,9 @@ impl Serve<'_> {
                 if which.processes {
                     self.confinement.processes_held_by_group();
                 }
-                self.watch.count(which, frame.fds)
+                self.watch.count(which, frame.fds)?;
+                self.prepare_next();
+                Some(())
             }
             Kind::Setup | Kind::Ready | Kind::Failed | Kind::Ended => None,
         }
@@ -132,21 +187,43 @@ impl Serve<'_> {
     fn command(&mut self, frame: Frame) -> Option<()> {
         let run: Run = serde_json::from_slice(&frame.body).ok()?;
         let [channel, out, error] = <[OwnedFd; 3]>::try_from(frame.fds).ok()?;
-        if !self.children.iter().any(|child| child.outcome.is_some()) {
+        if !self.children.iter().any(Child::at_work) {
             self.watch.forget();
         }
-        match command::start(&run, (out, error), &self.confinement, &self.environment) {
-            Ok((pid, outcome)) => self.children.push(Child {
+        let begun = self.waiting().and_then(|waiting| {
+            waiting.give(&frame.body, &[out, error])?;
+            Ok(waiting)
+        });
+        match begun {
+            Ok(waiting) => self.children.push(Child {
                 id: frame.id,
-                pid,
+                pid: waiting.pid,
                 channel,
-                outcome: Some(outcome),
+                outcome: Some(waiting.outcome),
+                told: false,
+                silent: false,
                 deadline: Instant::now() + Duration::from_millis(run.milliseconds),
                 reason: None,
             }),
             Err(error) => not_started(frame.id, &channel, error.raw_os_error()),
         }
+        self.prepare_next();
         Some(())
+    }
+
+    /// A first process for a command: the one made beforehand, or a new one.
+    fn waiting(&mut self) -> io::Result<Waiting> {
+        match self.next.take() {
+            Some(waiting) => Ok(waiting),
+            None => Waiting::start(&self.confinement, &self.environment),
+        }
+    }
+
+    /// Makes the first process of the next command. When there is no room for it now it is made with the command.
+    fn prepare_next(&mut self) {
+        if self.next.is_none() {
+            self.next = Waiting::start(&self.confinement, &self.environment).ok();
+        }
     }
 
     fn tool(&mut self, frame: Frame) -> Option<()> {
@@ -157,6 +234,8 @@ impl Serve<'_> {
                 pid,
                 channel,
                 outcome: None,
+                told: false,
+                silent: false,
                 deadline: Instant::now() + TOOL_TIME,
                 reason: None,
             }),
@@ -191,26 +270,51 @@ impl Serve<'_> {
         }
     }
 
+    /// A command's first process says how bash ended. It says so last: what is left to do for it takes the kernel a
+    /// while, and nobody has to wait for that.
+    fn hear(&mut self, id: u32) {
+        let Some(place) = self.children.iter().position(|child| child.id == id) else { return };
+        let mut child = self.children.swap_remove(place);
+        match child.outcome.as_ref().and_then(Outcome::read) {
+            None => child.silent = true,
+            heard => {
+                self.tell(&child, heard, None);
+                child.told = true;
+                child.deadline = Instant::now() + NEVER;
+            }
+        }
+        self.children.push(child);
+    }
+
     fn reap(&mut self) {
         while let Ok(Some((pid, status))) = rustix::process::wait(WaitOptions::NOHANG) {
+            if self.next.as_ref().is_some_and(|next| next.pid == pid) {
+                self.next = None;
+            }
             if let Some(place) = self.children.iter().position(|child| child.pid == pid) {
                 let child = self.children.swap_remove(place);
-                self.tell(&child, status);
+                if !child.told {
+                    let heard = child.outcome.as_ref().and_then(Outcome::read);
+                    self.tell(&child, heard, Some(status));
+                }
             }
         }
     }
 
-    fn tell(&mut self, child: &Child, status: WaitStatus) {
+    fn tell(&mut self, child: &Child, heard: Option<Outcome>, status: Option<WaitStatus>) {
         let mut ended = Ended { code: None, signal: None, reason: child.reason, failed: None };
-        match child.outcome.as_ref().map(Outcome::read) {
-            None => (ended.code, ended.signal) = (status.exit_status(), status.terminating_signal()),
-            Some(Some(Outcome::Ended(raw))) => (ended.code, ended.signal) = split(raw),
-            Some(Some(Outcome::Failed(step, errno))) => ended.failed = Some((step, errno)),
+        match (heard, status) {
+            (Some(Outcome::Ended(raw)), _) => (ended.code, ended.signal) = split(raw),
+            (Some(Outcome::Failed(step, errno)), _) => ended.failed = Some((step, errno)),
+            (None, Some(status)) if child.outcome.is_none() => {
+                (ended.code, ended.signal) = (status.exit_status(), status.terminating_signal());
+            }
             // Killed before bash ended.
-            Some(None) => ended.signal = Some(libc::SIGKILL),
+            (None, _) => ended.signal = Some(libc::SIGKILL),
         }
         let killed = ended.signal == Some(libc::SIGKILL) || ended.code == Some(128 + libc::SIGKILL);
-        if ended.reason.is_none() && child.outcome.is_some() && (killed || self.children.is_empty()) {
+        let alone = !self.children.iter().any(Child::at_work);
+        if ended.reason.is_none() && child.outcome.is_some() && (killed || alone) {
             let short = self.watch.memory_kill();
             ended.reason = short.then_some(Reason::Oom);
         }

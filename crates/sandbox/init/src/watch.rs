@@ -135,10 +135,13 @@ fn exact(commands: &[Pid]) -> u64 {
 
 /// What the sandbox's file systems in memory hold.
 fn in_memory() -> u64 {
-    ["/tmp", "/dev/shm", "/home/agent"]
+    // What `tmpfs` calls itself.
+    const TMPFS: i64 = 0x0102_1994;
+    ["/tmp", "/dev/shm", "/home/agent", "/workspace/.git"]
         .iter()
-        .filter_map(|path| rustix::fs::statvfs(*path).ok())
-        .map(|stat| stat.f_blocks.saturating_sub(stat.f_bfree) * stat.f_frsize)
+        .filter_map(|path| rustix::fs::statfs(*path).ok())
+        .filter(|stat| stat.f_type == TMPFS)
+        .map(|stat| stat.f_blocks.saturating_sub(stat.f_bfree) * u64::try_from(stat.f_bsize).unwrap_or(0))
         .sum()
 }
 

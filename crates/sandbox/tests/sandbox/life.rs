@@ -1,7 +1,57 @@
 //! The life of a sandbox: it ends with the program that opened it, whatever happens, and the trial of the machine.
 use crate::support::{Bench, alive, everyone, is_root, until};
-use enclos_sandbox::{Command, Level, Outcome, probe};
+use enclos_sandbox::{Command, Enforcer, Level, Outcome, open, probe};
+use seccompiler::{BpfProgram, SeccompAction, SeccompFilter, TargetArch};
 use std::path::Path;
+
+/// Not a test of its own: takes a system call from itself, and tells at which step opening fails then.
+#[test]
+fn deprived() {
+    let Ok(denied) = std::env::var("ENCLOS_TEST_DENIED") else { return };
+    let denied: i64 = denied.parse().expect("a number");
+    let refuse = SeccompAction::Errno(libc::EPERM.unsigned_abs());
+    let rules = [(denied, Vec::new())].into_iter().collect();
+    let filter =
+        SeccompFilter::new(rules, SeccompAction::Allow, refuse, TargetArch::x86_64).expect("a filter");
+    let program: BpfProgram = filter.try_into().expect("a program");
+    let bench = Bench::new();
+    seccompiler::apply_filter_all_threads(&program).expect("in force");
+    match open(&bench.plan) {
+        Ok(_) => println!("step: none"),
+        Err(error) => println!("step: {:?}", error.step),
+    }
+}
+
+#[test]
+fn a_layer_that_cannot_be_had_fails_the_opening_by_name() {
+    everyone("life::a_layer_that_cannot_be_had_fails_the_opening_by_name", || {
+        let tree = if is_root() { "IdMap" } else { "Namespaces" };
+        let attributes = if is_root() { "IdMap" } else { "System" };
+        for (call, step) in [
+            (libc::SYS_clone, tree),
+            (libc::SYS_memfd_create, "Init"),
+            (libc::SYS_execveat, "Init"),
+            (libc::SYS_capset, "Namespaces"),
+            (libc::SYS_mount, "Root"),
+            (libc::SYS_open_tree, tree),
+            (libc::SYS_mount_setattr, attributes),
+            (libc::SYS_move_mount, "System"),
+            (libc::SYS_pivot_root, "Pivot"),
+            (libc::SYS_sethostname, "Pivot"),
+            (libc::SYS_keyctl, "Privileges"),
+            (libc::SYS_landlock_create_ruleset, "Landlock"),
+            (libc::SYS_seccomp, "Seccomp"),
+        ] {
+            let output = std::process::Command::new("/proc/self/exe")
+                .args(["life::deprived", "--exact", "--nocapture", "--test-threads=1"])
+                .env("ENCLOS_TEST_DENIED", call.to_string())
+                .output()
+                .expect("this program again");
+            let text = String::from_utf8_lossy(&output.stdout);
+            assert!(text.contains(&format!("step: {step}\n")), "without call {call}, not {step}: {text}");
+        }
+    });
+}
 
 /// Not a test of its own: opens a sandbox, starts a long command in it, and waits to be killed.
 #[test]
@@ -45,35 +95,40 @@ fn the_thread_that_opened_it_may_end() {
 #[test]
 fn nothing_is_left_after_close() {
     everyone("life::nothing_is_left_after_close", || {
-        let own = format!("enclos-{}-", std::process::id());
-        let groups = || {
-            ["memory", "pids", "cpu"]
-                .iter()
-                .any(|controller| find(Path::new("/sys/fs/cgroup").join(controller).as_path(), &own, 4))
-        };
-        let bench = Bench::new();
-        let inside = bench.open();
-        inside.run("sleep 0.05 & sleep 1000 & true");
-        inside.sandbox.close();
-        let open = std::fs::read_dir("/proc/self/fd").expect("proc").count();
-        for _ in 0..5 {
-            bench.open().sandbox.close();
-        }
-        // Other tests open and close things at the same time: leaking five times over would show all the same.
-        assert!(std::fs::read_dir("/proc/self/fd").expect("proc").count() < open + 200);
-        let _ = groups;
+        let output = std::process::Command::new("/proc/self/exe")
+            .args(["life::opener", "--exact", "--nocapture", "--test-threads=1"])
+            .env("ENCLOS_TEST_OPEN", "1")
+            .output()
+            .expect("this program again");
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     });
 }
 
-fn find(folder: &Path, name: &str, depth: u32) -> bool {
-    depth > 0
-        && std::fs::read_dir(folder).is_ok_and(|entries| {
-            entries.flatten().any(|entry| {
-                entry.file_name().to_string_lossy().starts_with(name)
-                    || (entry.file_type().is_ok_and(|kind| kind.is_dir())
-                        && find(&entry.path(), name, depth - 1))
-            })
-        })
+/// Not a test of its own: opens and closes sandboxes in a process where nothing else does.
+#[test]
+fn opener() {
+    if std::env::var("ENCLOS_TEST_OPEN").is_err() {
+        return;
+    }
+    let own = format!("enclos-{}-", std::process::id());
+    let descriptors = || std::fs::read_dir("/proc/self/fd").expect("proc").count();
+    let bench = Bench::new();
+    let inside = bench.open();
+    inside.run("sleep 0.05 & sleep 1000 & true");
+    assert_eq!(
+        inside.sandbox.report().memory == Enforcer::Cgroup1,
+        find(Path::new("/sys/fs/cgroup/memory"), &own, 5)
+    );
+    inside.sandbox.close();
+    let before = descriptors();
+    for _ in 0..5 {
+        bench.open().sandbox.close();
+    }
+    assert_eq!(descriptors(), before);
+    for controller in ["memory", "pids", "cpu", "unified"] {
+        assert!(!find(&Path::new("/sys/fs/cgroup").join(controller), &own, 5), "{controller}");
+    }
+    assert!(!bench.plan.layer.join("scratch").exists());
 }
 
 #[test]
@@ -102,4 +157,16 @@ fn the_trial_of_this_machine_passes() {
             assert!(matches!(check.outcome, Outcome::Ok | Outcome::Limited), "{check:?}");
         }
     });
+}
+
+/// Whether a folder of this name is somewhere below.
+fn find(folder: &Path, name: &str, depth: u32) -> bool {
+    depth > 0
+        && std::fs::read_dir(folder).is_ok_and(|entries| {
+            entries.flatten().any(|entry| {
+                entry.file_name().to_string_lossy().starts_with(name)
+                    || (entry.file_type().is_ok_and(|kind| kind.is_dir())
+                        && find(&entry.path(), name, depth - 1))
+            })
+        })
 }

@@ -205,6 +205,7 @@ impl<G: Gateway> Face<'_, '_, G> {
             }
             _ => {
                 self.history.push(line.clone());
+                self.typed.push_back(line.clone());
                 self.answer(Order::Say { text: line });
             }
         }

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use enclos_protocol::api::Gateway;
 use enclos_protocol::card::Card;
-use enclos_protocol::event::{Body, Event, SessionState};
+use enclos_protocol::event::{Body, Event, SessionState, Speaker};
 
 use super::{Extension, Face, Purpose};
 use crate::layout::{Gutter, Row, prose};
@@ -60,10 +60,20 @@ impl<G: Gateway> Face<'_, '_, G> {
             }
             _ => {}
         }
-        if !rows.is_empty() {
+        if !rows.is_empty() && !self.typed_here(&event.body) {
             self.record(&rows);
         }
         self.ask_next();
+    }
+
+    /// Whether an event is a message that stands on the screen as it was typed.
+    fn typed_here(&mut self, body: &Body) -> bool {
+        let Body::Message { role: Speaker::User, text } = body else { return false };
+        let is_next = self.typed.front() == Some(text);
+        if is_next {
+            self.typed.pop_front();
+        }
+        is_next
     }
 
     fn state(&mut self, state: SessionState) {

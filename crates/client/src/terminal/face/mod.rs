@@ -97,6 +97,8 @@ pub(crate) struct Face<'f, 'w, G> {
     keys: Option<Keys>,
     prompt: Option<(Prompt, Purpose)>,
     history: Vec<String>,
+    /// Messages that the person typed here and sees already.
+    typed: VecDeque<String>,
     /// A long text, and the place in it when it is not a card's.
     pages: Vec<Row>,
     overlay: Option<Pager>,
@@ -133,6 +135,7 @@ impl<'f, 'w, G: Gateway> Face<'f, 'w, G> {
             keys: None,
             prompt: None,
             history: Vec::new(),
+            typed: VecDeque::new(),
             pages: Vec::new(),
             overlay: None,
             interrupted: None,
@@ -177,11 +180,14 @@ impl<'f, 'w, G: Gateway> Face<'f, 'w, G> {
 
     /// Gives the terminal back.
     pub(crate) fn close(&mut self) -> Result<(), CommandError> {
-        self.keys = None;
-        self.prompt = None;
         if self.blind {
+            if let Some(keys) = self.keys.take() {
+                keys.abandon();
+            }
             return Ok(());
         }
+        self.keys = None;
+        self.prompt = None;
         self.screen.yield_to(self.parts.world.out)
     }
 
@@ -213,9 +219,8 @@ impl<'f, 'w, G: Gateway> Face<'f, 'w, G> {
         }
     }
 
-    /// Interrupts the turn and leaves the session to be resumed.
+    /// Leaves the session to be resumed: what runs is interrupted, what waits for an answer stays.
     fn leave_for(&mut self, exit: Exit) {
-        self.send(Order::Interrupt);
         self.send(Order::Leave);
         self.forced.get_or_insert(exit);
         self.ending.get_or_insert_with(Instant::now);

@@ -9,7 +9,7 @@ const OPTIONS: Options = Options {
     flags: "",
     valued: "Fv",
     optional: "",
-    long: &["field-separator=", "assign=", "version"],
+    long: "field-separator= assign= version",
     numbers: false,
 };
 /// What an `awk` program needs to reach beyond its input and output.

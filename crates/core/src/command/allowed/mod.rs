@@ -86,6 +86,10 @@ fn harmless() -> Finding {
 }
 
 fn unknown_option(name: &str, argument: Option<&Argument>) -> Finding {
+    if argument.is_some_and(Argument::is_dynamic) {
+        let reason = format!("A word of `{name}` that may be an option is known at run time only.");
+        return Finding::contained("command.ask.expansion", reason);
+    }
     let shown: String =
         argument.map_or_else(String::new, |argument| argument.emptied().chars().take(40).collect());
     let reason = format!("`{shown}` is not among the options with which `{name}` is known only to read.");

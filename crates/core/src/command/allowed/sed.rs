@@ -9,21 +9,8 @@ const OPTIONS: Options = Options {
     flags: "nrEsuz",
     valued: "el",
     optional: "",
-    long: &[
-        "quiet",
-        "silent",
-        "regexp-extended",
-        "separate",
-        "unbuffered",
-        "null-data",
-        "posix",
-        "debug",
-        "sandbox",
-        "expression=",
-        "line-length=",
-        "version",
-        "help",
-    ],
+    long: "quiet silent regexp-extended separate unbuffered null-data posix debug sandbox \
+     expression= line-length= version help",
     numbers: false,
 };
 

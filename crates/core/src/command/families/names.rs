@@ -29,7 +29,7 @@ pub(super) fn refused(name: &str, arguments: &[Argument]) -> Option<Finding> {
 
 /// Names that are also ordinary words: subcommands, operands.
 pub(super) fn is_ambiguous(name: &str) -> bool {
-    matches!(name, "format" | "eval" | "exec" | "su" | "nft" | "del" | "erase" | "rd")
+    matches!(name, "format" | "eval" | "exec" | "del" | "erase" | "rd")
 }
 
 fn is_firewall(name: &str) -> bool {

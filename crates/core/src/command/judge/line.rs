@@ -183,6 +183,9 @@ impl<'r> Judge<'r> {
         for assignment in wrapper.assignments(rest) {
             gathered.add(environment(assignment));
         }
+        if let Some(directory) = wrapper.directory(rest) {
+            self.change_directory("cd", std::slice::from_ref(directory.as_ref()));
+        }
         if wrapper.hands_on {
             gathered
                 .add(Finding::contained("command.ask.handed", format!("`{name}` runs what it is given.")));

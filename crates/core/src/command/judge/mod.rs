@@ -118,7 +118,7 @@ impl Judge<'_> {
                 };
                 self.words_piece(command, finding);
             }
-            Kind::Condition => self.condition(command),
+            Kind::Condition => self.condition(command)?,
             Kind::Simple | Kind::Compound => {
                 for assignment in &command.assignments {
                     self.assignment(assignment)?;
@@ -140,17 +140,21 @@ impl Judge<'_> {
         self.piece(command.place, argv, finding, None);
     }
 
-    fn condition(&mut self, command: &Command) {
+    fn condition(&mut self, command: &Command) -> Result<(), Unreadable> {
         let arguments: Vec<Argument> = command.words.iter().map(argument::single).collect();
         let compares = arguments.iter().any(|argument| {
             matches!(argument.literal(), Some("-eq" | "-ne" | "-lt" | "-le" | "-gt" | "-ge" | "-v"))
         });
-        let finding = if compares || arguments.iter().any(Argument::is_dynamic) {
+        let mut finding = if compares || arguments.iter().any(Argument::is_dynamic) {
             Finding::contained("command.ask.expansion", "It tests what is known at run time only.")
         } else {
             Finding::harmless("command.allow.read-only", "It only tests.")
         };
+        for argument in arguments.iter().filter(|_| compares) {
+            finding = finding.and(self.hidden_substitution(argument, false)?);
+        }
         self.words_piece(command, finding);
+        Ok(())
     }
 
     fn loop_variable(&mut self, command: &Command) {
@@ -247,6 +251,7 @@ impl Judge<'_> {
             return Err(Unreadable { reason, at: span.start });
         }
         let depth = self.script.depth(place.text);
+        self.script.bodies = 0;
         Ok(self.script.add_source(Rc::from(text), Some(span), handed, depth))
     }
 

@@ -39,9 +39,11 @@ impl<'r> Judge<'r> {
             _ if ask::is_interpreter(name) => {
                 gathered.add(Self::interpreter(name, rest, line.piped, context.input));
             }
-            _ if wrappers::is_lenient(name) => {
+            _ if wrappers::is_runner(name) || wrappers::is_manager(name) => {
                 gathered.add(listed(name, rest));
-                self.anywhere(rest, gathered);
+                if wrappers::is_runner(name) {
+                    self.anywhere(rest, gathered);
+                }
                 let likely = wrappers::likely(name, rest);
                 // A guess: `exec` and `eval` are then words of the program, not builtins.
                 let named = likely.first().and_then(Argument::literal);
@@ -105,7 +107,7 @@ impl<'r> Judge<'r> {
         Ok(())
     }
 
-    fn change_directory(&mut self, name: &str, rest: &[Argument]) {
+    pub(super) fn change_directory(&mut self, name: &str, rest: &[Argument]) {
         let operand =
             rest.iter().find(|argument| !head(argument).starts_with('-') || argument.literal() == Some("-"));
         let Some(current) = self.directories.first() else { return };

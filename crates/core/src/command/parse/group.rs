@@ -26,6 +26,9 @@ impl Parser<'_> {
             if byte == close && nesting == 0 {
                 break;
             }
+            if live && matches!(byte, b'<' | b'>') && self.second() == Some(b'(') {
+                return self.refuse("a process substitution inside `[` cannot be read");
+            }
             if byte == open {
                 nesting += 1;
                 self.check_depth(nesting)?;

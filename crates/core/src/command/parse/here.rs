@@ -9,8 +9,8 @@ use super::simple::Form;
 use super::{Parser, Read};
 use crate::command::script::{HereDocument, Part, Place};
 
-/// How often, on the whole, the bytes of here-documents may be copied to take their tabs away.
-const MAX_COPIED: usize = 8;
+/// How deep here-documents may stand in each other: each looks for its end in what the others hold.
+const MAX_BODIES: usize = 8;
 
 impl Parser<'_> {
     /// The delimiter after `<<`: announces a body and returns its index.
@@ -115,18 +115,17 @@ impl Parser<'_> {
     /// Reads the expansions of a body: whether there are any.
     fn expand_body(&mut self, pending: &Pending, end: usize) -> Read<bool> {
         self.enter()?;
+        self.script.bodies += 1;
+        if self.script.bodies > MAX_BODIES {
+            return self.refuse(format!("here-documents stand over {MAX_BODIES} deep in each other"));
+        }
         let start = self.pos;
         let body = self.text.get(start..end).unwrap_or("");
         let expands = if pending.strip_tabs && body.contains("<<") && body.contains('\t') {
             // A here-document inside this one: its lines are told apart after the tabs are gone.
             let stripped: String =
                 body.split_inclusive('\n').map(|line| line.trim_start_matches('\t')).collect();
-            let length = body.len();
-            self.spend(length);
-            self.script.copied += length;
-            if self.script.copied > MAX_COPIED * self.text.len() {
-                return self.refuse("here-documents with `<<-` stand too deep in each other");
-            }
+            self.spend(stripped.len());
             let carrier = self.script.span(Place { text: self.id, start, end });
             let handed = self.script.handed(self.id);
             let id = self.script.add_source(Rc::from(stripped), Some(carrier), handed, self.depth);
@@ -137,6 +136,7 @@ impl Parser<'_> {
             self.within(end, |parser| parser.double_quoted(&mut parts, None))?;
             parts.iter().any(|part| matches!(part, Part::Dynamic(_)))
         };
+        self.script.bodies -= 1;
         self.depth -= 1;
         Ok(expands)
     }

@@ -1,6 +1,6 @@
 //! A small `/etc`: who the agent is, how names are looked up, and those parts of the host's that programs need to
 //! start (library cache, alternatives, certificates, settings of language runtimes). Never accounts, keys, hosts.
-use super::{bind_read_only, directory};
+use super::{directory, memory, seal};
 use crate::fault::{At, Done};
 use enclos_init::wire::Step;
 use std::path::Path;
@@ -50,6 +50,7 @@ const FAMILIES: [&str; 3] = ["java-", "python3", "php"];
 /// Builds it below the current directory.
 pub(super) fn make() -> Done<()> {
     directory(Step::System, "etc")?;
+    memory("etc", "mode=0755,size=1m,nr_inodes=1k").at(Step::System, "mounting `/etc`")?;
     for (path, text) in WRITTEN {
         std::fs::write(path, text).at(Step::System, &format!("writing `/{path}`"))?;
     }
@@ -61,15 +62,14 @@ pub(super) fn make() -> Done<()> {
     for path in SHOWN {
         show(path)?;
     }
-    let Ok(entries) = std::fs::read_dir("/etc") else { return Ok(()) };
-    for entry in entries.flatten() {
+    for entry in std::fs::read_dir("/etc").into_iter().flatten().flatten() {
         if let Some(name) = entry.file_name().to_str()
             && FAMILIES.iter().any(|family| name.starts_with(family))
         {
             show(&format!("etc/{name}"))?;
         }
     }
-    Ok(())
+    seal("etc").at(Step::System, "making `/etc` read-only")
 }
 
 fn show(path: &str) -> Done<()> {
@@ -86,5 +86,6 @@ fn show(path: &str) -> Done<()> {
     } else {
         return Ok(());
     }
-    bind_read_only(&host, path).at(Step::System, &what)
+    // Read-only with all of `/etc` at the end.
+    rustix::mount::mount_bind_recursive(&host, path).at(Step::System, &what)
 }

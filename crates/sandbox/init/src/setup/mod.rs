@@ -1,6 +1,7 @@
-//! Builds the sandbox, step by step, in the order in which each step is safe: what needs the host's file system
-//! first, then the pivot away from it, then what the repository's own files could trick (nothing outside can be
-//! named any more), then the loss of privileges.
+//! Builds the sandbox, step by step, below a folder that nobody else sees: the root with the system's folders, `/proc`
+//! and `/dev`, the workspace with what is mounted in it, then the pivot to that root, then the loss of privileges.
+//! The layers of the workspace lie beside the root and go out of reach with the host's file system, in one step.
+//! Where files of the repository could stand in the way, places are found without following any link.
 mod devices;
 mod etc;
 mod leave;
@@ -13,10 +14,10 @@ use crate::fault::{At, Done};
 use crate::process::attach;
 use enclos_init::sys::MountFlags;
 use enclos_init::wire::{Setup, Step};
-use rustix::fs::CWD;
-use rustix::mount::{MountFlags as Flags, OpenTreeFlags};
+use rustix::fs::{CWD, Mode, OFlags, ResolveFlags};
+use rustix::mount::{MountFlags as Flags, MoveMountFlags, OpenTreeFlags};
 use std::io;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 /// Everything up to the point where commands may come. Answers the layer's directory, for the disk watch.
 pub(super) fn apply(setup: &Setup, mask: &[u8]) -> Done<OwnedFd> {
@@ -26,17 +27,34 @@ pub(super) fn apply(setup: &Setup, mask: &[u8]) -> Done<OwnedFd> {
     devices::proc_fs()?;
     devices::dev()?;
     devices::temporary(setup.limits.memory_bytes)?;
-    leave::pivot()?;
     let layer = workspace::make(setup, mask)?;
     if let Some(git) = &setup.git {
         private_git::make(git)?;
     }
     mounts::make(&setup.mounts)?;
-    workspace::release()?;
+    leave::pivot()?;
     workspace::prove()?;
     leave::seal()?;
     leave::privileges()?;
     Ok(layer)
+}
+
+/// Makes the mount at `path` read-only, and all below it.
+fn seal(path: &str) -> io::Result<()> {
+    let fd = rustix::fs::openat(CWD, path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty())?;
+    enclos_init::sys::set_mount(fd.as_fd(), MountFlags::READ_ONLY, true, None)
+}
+
+/// The place for a mount: no link is followed on the way to it, not even one that leads to the right place.
+fn place(path: &str) -> io::Result<OwnedFd> {
+    let flags = OFlags::PATH | OFlags::CLOEXEC;
+    Ok(rustix::fs::openat2(CWD, path, flags, Mode::empty(), ResolveFlags::NO_SYMLINKS)?)
+}
+
+/// Puts a detached mount on a place.
+fn put(mount: BorrowedFd<'_>, place: BorrowedFd<'_>) -> io::Result<()> {
+    let flags = MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH | MoveMountFlags::MOVE_MOUNT_T_EMPTY_PATH;
+    Ok(rustix::mount::move_mount(mount, c"", place, c"", flags)?)
 }
 
 /// A detached copy of the mount at `path`.

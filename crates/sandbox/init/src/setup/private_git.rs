@@ -1,42 +1,35 @@
 //! The private `.git`: a file system in memory, filled with what the gateway wrote, the repository's objects beside
 //! it, read-only. It is thrown away with the sandbox.
-use super::{attach, bind_read_only};
+use super::{attach, bind_read_only, place, put};
 use crate::fault::{At, Done, refused};
 use crate::given;
 use enclos_init::sys::{self, MountFlags};
 use enclos_init::wire::{PrivateGit, Step};
-use rustix::fs::{CWD, Mode, OFlags, ResolveFlags, Timespec, Timestamps};
-use rustix::mount::{FsMountFlags, FsOpenFlags, MountAttrFlags, MoveMountFlags};
+use rustix::fs::{Timespec, Timestamps};
+use rustix::mount::{FsMountFlags, FsOpenFlags, MountAttrFlags};
 use std::fs::File;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::path::{Component, Path, PathBuf};
 
 const STEP: Step = Step::PrivateGit;
-const ROOT: &str = "/workspace/.git";
+const ROOT: &str = "workspace/.git";
 
-/// Builds it at `/workspace/.git`.
+/// Builds it at `workspace/.git` in the new root.
 pub(super) fn make(git: &PrivateGit) -> Done<()> {
     // The layer may hold a link of that name from an earlier opening: it is never followed.
-    let point = rustix::fs::openat2(
-        CWD,
-        ROOT,
-        OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC,
-        Mode::empty(),
-        ResolveFlags::NO_SYMLINKS,
-    )
-    .at(STEP, "finding the place of `.git`")?;
+    let point = place(ROOT).at(STEP, "finding the place of `.git`")?;
     mount_on(point.as_fd()).at(STEP, "mounting the private `.git`")?;
     for folder in ["objects/info", "objects/pack", "refs/heads", "refs/tags", "info"] {
         std::fs::create_dir_all(Path::new(ROOT).join(folder)).at(STEP, "filling the private `.git`")?;
     }
     for (path, text) in &git.files {
-        std::fs::write(place(path)?, text).at(STEP, &format!("writing `.git/{path}`"))?;
+        std::fs::write(below(path)?, text).at(STEP, &format!("writing `.git/{path}`"))?;
     }
     for copied in &git.copies {
         let what = format!("copying `.git/{}`", copied.path);
         let mut from = File::from(given(copied.from)?);
-        let mut to = File::create(place(&copied.path)?).at(STEP, &what)?;
+        let mut to = File::create(below(&copied.path)?).at(STEP, &what)?;
         io::copy(&mut from, &mut to).at(STEP, &what)?;
         let time = Timespec { tv_sec: copied.modified.0, tv_nsec: i64::from(copied.modified.1) };
         let times = Timestamps { last_access: time, last_modification: time };
@@ -55,14 +48,13 @@ fn mount_on(point: BorrowedFd<'_>) -> io::Result<()> {
     rustix::mount::fsconfig_create(&context)?;
     let attributes = MountAttrFlags::MOUNT_ATTR_NOSUID | MountAttrFlags::MOUNT_ATTR_NODEV;
     let mount = rustix::mount::fsmount(&context, FsMountFlags::FSMOUNT_CLOEXEC, attributes)?;
-    let flags = MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH | MoveMountFlags::MOVE_MOUNT_T_EMPTY_PATH;
-    Ok(rustix::mount::move_mount(&mount, c"", point, c"", flags)?)
+    put(mount.as_fd(), point)
 }
 
 /// One directory of objects, at `/run/git/N`. Its own list of alternates names paths of the host: it is covered.
 fn objects(number: usize, tree: i32) -> Done<()> {
-    let path = format!("/run/git/{number}");
-    let what = format!("showing the repository's objects at `{path}`");
+    let path = format!("run/git/{number}");
+    let what = format!("showing the repository's objects at `/{path}`");
     let tree = given(tree)?;
     sys::set_mount(tree.as_fd(), MountFlags::DATA, true, None).at(STEP, &what)?;
     std::fs::create_dir(&path).at(STEP, &what)?;
@@ -71,7 +63,7 @@ fn objects(number: usize, tree: i32) -> Done<()> {
         let list = format!("{path}/{list}");
         match std::fs::symlink_metadata(&list) {
             Ok(kind) if kind.is_file() => {
-                bind_read_only("/run/none", &list).at(STEP, "covering alternates")?;
+                bind_read_only("run/none", &list).at(STEP, "covering alternates")?;
             }
             Ok(_) => return refused(STEP, "the repository's list of alternates is not a file"),
             Err(_) => {}
@@ -80,7 +72,7 @@ fn objects(number: usize, tree: i32) -> Done<()> {
     Ok(())
 }
 
-fn place(path: &str) -> Done<PathBuf> {
+fn below(path: &str) -> Done<PathBuf> {
     let path = Path::new(path);
     if path.as_os_str().is_empty() || !path.components().all(|part| matches!(part, Component::Normal(_))) {
         return refused(STEP, format!("`{}` is no place in `.git`", path.display()));

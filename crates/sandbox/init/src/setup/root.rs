@@ -10,12 +10,24 @@ use std::path::{Component, Path};
 /// Where the new root is built: hidden from everybody else by the mount namespace.
 const STAGE: &str = "/tmp";
 
-/// An empty root, as the current directory.
+/// Beside the root, as seen from it: where the layers of the workspace are while it is made.
+pub(super) const LOWER: &str = "../lower";
+pub(super) const LAYER: &str = "../layer";
+pub(super) const MASK: &str = "../mask";
+pub(super) const BELOW: &str = "../below";
+
+/// An empty root, as the current directory, and beside it room for the layers.
 pub(super) fn make() -> Done<()> {
     rustix::mount::mount_change("/", MountPropagationFlags::PRIVATE | MountPropagationFlags::REC)
         .at(Step::Root, "keeping mounts to this namespace")?;
     memory(STAGE, "mode=0755,size=16m,nr_inodes=16k").at(Step::Root, "mounting an empty root")?;
-    std::env::set_current_dir(STAGE).at(Step::Root, "entering the empty root")?;
+    let root = format!("{STAGE}/root");
+    directory(Step::Root, &root)?;
+    memory(&root, "mode=0755,size=16m,nr_inodes=16k").at(Step::Root, "mounting an empty root")?;
+    std::env::set_current_dir(&root).at(Step::Root, "entering the empty root")?;
+    for path in [LOWER, LAYER, MASK, BELOW] {
+        directory(Step::Root, path)?;
+    }
     for path in ["workspace", "run/git", "var/empty", "home/agent", "tmp", "proc", "opt"] {
         directory(Step::Root, path)?;
     }

@@ -1,98 +1,96 @@
 //! The copy-on-write workspace: an overlay of the session's layer over a mask over the repository. Hidden names are
 //! whiteouts in the mask, which lives in memory; the repository itself is only ever a lower layer. At the end it is
 //! proved that the agent can write.
-use super::{attach, memory};
+use super::root::{LAYER, LOWER, MASK};
+use super::{attach, memory, place, put};
 use crate::fault::{At, Done, refused};
 use crate::given;
 use enclos_init::sys::{self, MountFlags};
 use enclos_init::wire::{AGENT, MaskEntry, Setup, Step};
 use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, Timespec, Timestamps};
-use rustix::mount::{MountFlags as Flags, UnmountFlags};
-use std::ffi::CString;
+use rustix::mount::{FsMountFlags, FsOpenFlags, MountAttrFlags};
 use std::io;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::fs::MetadataExt;
 
-const LOWER: &str = "/.lower";
-const LAYER: &str = "/.layer";
-const MASK: &str = "/.mask";
+const STEP: Step = Step::Workspace;
 
-/// Mounts it at `/workspace`. The layer stays reachable until [`release`].
+/// Mounts it at `workspace` in the new root. Answers the layer's directory.
 pub(super) fn make(setup: &Setup, mask: &[u8]) -> Done<OwnedFd> {
-    let step = Step::Workspace;
-    for path in [LOWER, LAYER, MASK] {
-        std::fs::create_dir(path).at(step, "making room for the layers")?;
-    }
     let lower = given(setup.lower)?;
     sys::set_mount(lower.as_fd(), MountFlags::READ_ONLY, true, None)
-        .at(step, "making the repository read-only")?;
-    attach(lower.as_fd(), LOWER).at(step, "taking in the repository")?;
+        .at(STEP, "making the repository read-only")?;
+    attach(lower.as_fd(), LOWER).at(STEP, "taking in the repository")?;
     let layer = given(setup.layer)?;
-    sys::set_mount(layer.as_fd(), MountFlags::PLAIN, true, None).at(step, "guarding the session's layer")?;
-    attach(layer.as_fd(), LAYER).at(step, "taking in the session's layer")?;
-    for (path, name) in [(LOWER, "repository"), ("/.layer/upper", "session's layer")] {
-        let owner = std::fs::metadata(path).at(step, &format!("looking at the {name}"))?.uid();
+    sys::set_mount(layer.as_fd(), MountFlags::PLAIN, true, None).at(STEP, "guarding the session's layer")?;
+    attach(layer.as_fd(), LAYER).at(STEP, "taking in the session's layer")?;
+    for (path, name) in [(LOWER, "repository"), ("../layer/upper", "session's layer")] {
+        let owner = std::fs::metadata(path).at(STEP, &format!("looking at the {name}"))?.uid();
         if owner != AGENT {
             return refused(
-                step,
+                STEP,
                 format!("the {name} does not belong to the agent inside (owner {owner}, expected {AGENT})"),
             );
         }
     }
-    memory(MASK, "mode=0755,size=64m").at(step, "mounting the mask")?;
+    memory(MASK, "mode=0755,size=64m").at(STEP, "mounting the mask")?;
     cover(setup.git.is_some(), mask)?;
-    // Names without a root: the mount table shows them, and they lead nowhere.
-    overlay("/workspace", ".mask/git:.mask/hide:.lower", ".layer")?;
-    rustix::mount::unmount(MASK, UnmountFlags::DETACH).at(step, "putting away the mask")?;
-    rustix::mount::unmount(LOWER, UnmountFlags::DETACH).at(step, "putting away the repository")?;
+    let point = place("workspace").at(STEP, "finding the place of the workspace")?;
+    overlay(point.as_fd(), "../mask/git:../mask/hide:../lower", LAYER).at(STEP, "mounting the overlay")?;
     rustix::fs::openat(CWD, LAYER, OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())
-        .at(step, "keeping the layer for the disk watch")
+        .at(STEP, "keeping the layer for the disk watch")
 }
 
-/// An overlay at `path` whose changes go to `upper` and `work` in the directory `changes`. The current directory is
-/// the root.
-pub(super) fn overlay(path: &str, lower: &str, changes: &str) -> Done<()> {
-    let options = format!(
-        "lowerdir={lower},upperdir={changes}/upper,workdir={changes}/work,\
-         userxattr,redirect_dir=nofollow,metacopy=off,index=off"
-    );
-    let step = if path == "/workspace" { Step::Workspace } else { Step::Mounts };
-    let what = format!("mounting the overlay at `{path}`");
-    let options = CString::new(options).at(step, &what)?;
-    let flags = Flags::NOSUID | Flags::NODEV;
-    rustix::mount::mount(c"overlay", path, c"overlay", flags, options.as_c_str()).at(step, &what)
+/// An overlay on a place, whose changes go to `upper` and `work` in the folder `changes`. The names are relative: the
+/// mount table shows them, and they lead nowhere.
+pub(super) fn overlay(point: BorrowedFd<'_>, lower: &str, changes: &str) -> io::Result<()> {
+    let context = rustix::mount::fsopen(c"overlay", FsOpenFlags::FSOPEN_CLOEXEC)?;
+    rustix::mount::fsconfig_set_flag(&context, c"userxattr")?;
+    for (name, value) in [
+        ("lowerdir", lower),
+        ("upperdir", &format!("{changes}/upper")),
+        ("workdir", &format!("{changes}/work")),
+        ("redirect_dir", "nofollow"),
+        ("metacopy", "off"),
+        ("index", "off"),
+    ] {
+        rustix::mount::fsconfig_set_string(&context, name, value)?;
+    }
+    rustix::mount::fsconfig_create(&context)?;
+    let attributes = MountAttrFlags::MOUNT_ATTR_NOSUID | MountAttrFlags::MOUNT_ATTR_NODEV;
+    let mount = rustix::mount::fsmount(&context, FsMountFlags::FSMOUNT_CLOEXEC, attributes)?;
+    put(mount.as_fd(), point)
 }
 
 /// Two layers: `hide` with the whiteouts, and above it `git` with nothing but the mount point of the private `.git`.
 fn cover(git: bool, mask: &[u8]) -> Done<()> {
-    let step = Step::Workspace;
     let Some(entries) = enclos_init::mask::decode(mask) else {
-        return refused(step, "the list of hidden paths is damaged");
+        return refused(STEP, "the list of hidden paths is damaged");
     };
-    for path in ["/.mask/git", "/.mask/hide"] {
-        std::fs::create_dir(path).at(step, "making the mask")?;
+    for path in ["../mask/git", "../mask/hide"] {
+        std::fs::create_dir(path).at(STEP, "making the mask")?;
     }
     if git {
-        std::fs::create_dir("/.mask/git/.git").at(step, "making room for `.git`")?;
+        std::fs::create_dir("../mask/git/.git").at(STEP, "making room for `.git`")?;
     }
-    let hide = std::fs::File::open("/.mask/hide").at(step, "making the mask")?;
-    whiteout(&hide, b".git").at(step, "hiding `.git`")?;
+    let hide = std::fs::File::open("../mask/hide").at(STEP, "making the mask")?;
+    whiteout(&hide, b".git").at(STEP, "hiding `.git`")?;
     for entry in &entries {
         let (MaskEntry::Directory { path, .. } | MaskEntry::Hidden { path }) = entry;
         let what = format!("hiding `{}`", String::from_utf8_lossy(path).escape_debug());
         match entry {
-            MaskEntry::Hidden { path } => whiteout(&hide, path).at(step, &what)?,
+            MaskEntry::Hidden { path } => whiteout(&hide, path).at(STEP, &what)?,
             MaskEntry::Directory { path, mode, .. } => {
-                rustix::fs::mkdirat(&hide, path.as_slice(), Mode::RWXU).at(step, &what)?;
+                rustix::fs::mkdirat(&hide, path.as_slice(), Mode::RWXU).at(STEP, &what)?;
                 rustix::fs::chmodat(&hide, path.as_slice(), Mode::from_raw_mode(*mode), AtFlags::empty())
-                    .at(step, &what)?;
+                    .at(STEP, &what)?;
             }
         }
     }
     // Times last and from the inside out: making an entry changes its directory's.
     for entry in entries.iter().rev() {
         if let MaskEntry::Directory { path, modified, .. } = entry {
-            date(&hide, path, *modified).at(step, "dating the mask")?;
+            date(&hide, path, *modified).at(STEP, "dating the mask")?;
         }
     }
     Ok(())
@@ -111,32 +109,22 @@ fn date(root: &std::fs::File, path: &[u8], (seconds, nanoseconds): (i64, u32)) -
     Ok(rustix::fs::utimensat(root, path, &times, AtFlags::SYMLINK_NOFOLLOW)?)
 }
 
-/// Takes the layer's mount out of sight; the overlays keep it.
-pub(super) fn release() -> Done<()> {
-    rustix::mount::unmount(LAYER, UnmountFlags::DETACH).at(Step::Workspace, "putting away the layer")?;
-    for path in [LOWER, LAYER, MASK] {
-        std::fs::remove_dir(path).at(Step::Workspace, "putting away the layers")?;
-    }
-    Ok(())
-}
-
 /// Writes a file as the agent would, and removes it.
 pub(super) fn prove() -> Done<()> {
-    let step = Step::Workspace;
     for attempt in 0..100 {
         let path = format!("/workspace/.enclos-writable-{attempt}");
         match std::fs::File::create_new(&path) {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-            Err(error) => return Err(error).at(step, "proving that the workspace can be written"),
+            Err(error) => return Err(error).at(STEP, "proving that the workspace can be written"),
             Ok(file) => {
-                let owner = file.metadata().at(step, "proving that the workspace can be written")?.uid();
-                std::fs::remove_file(&path).at(step, "proving that the workspace can be written")?;
+                let owner = file.metadata().at(STEP, "proving that the workspace can be written")?.uid();
+                std::fs::remove_file(&path).at(STEP, "proving that the workspace can be written")?;
                 if owner != AGENT {
-                    return refused(step, "a new file in the workspace does not belong to the agent");
+                    return refused(STEP, "a new file in the workspace does not belong to the agent");
                 }
                 return Ok(());
             }
         }
     }
-    refused(step, "no free name in the workspace's root")
+    refused(STEP, "no free name in the workspace's root")
 }
