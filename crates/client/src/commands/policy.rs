@@ -89,8 +89,8 @@ fn explain_rows(told: &Explanation, width: usize) -> Vec<Row> {
     if !told.considered.is_empty() {
         rows.extend([Row::new(), Row::of(Role::Bold, text::EXPLAIN_CONSIDERED)]);
     }
-    for (index, rule) in told.considered.iter().enumerate() {
-        let sign = if index == 0 { "▸ " } else { "  " };
+    for rule in &told.considered {
+        let sign = if rule.rule == told.rule { "▸ " } else { "  " };
         let first = Row::of(Role::Bold, sign).and(verdict_role(rule.verdict), rule.verdict.as_str()).to(12);
         let name = text::rule_of_scope(&rule.rule, &rule.scope);
         rows.extend(exact(&Gutter { first, rest: Row::new().to(12) }, Role::Plain, &name, width));
@@ -125,7 +125,7 @@ where
 
 fn reading_rows(reading: &Reading, width: usize) -> Vec<Row> {
     let mut rows = vec![Row::of(verdict_role(reading.verdict), reading.verdict.as_str())];
-    if let Some(unreadable) = &reading.unreadable {
+    if let Some(unreadable) = reading.unreadable.as_ref().filter(|_| reading.pieces.is_empty()) {
         rows.extend(exact(
             &Gutter::spaces(2),
             Role::Plain,

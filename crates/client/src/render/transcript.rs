@@ -5,6 +5,7 @@
 use std::collections::VecDeque;
 
 use enclos_core::ids::CallId;
+use enclos_core::verdict::Verdict;
 use enclos_protocol::event::{Body, BudgetView, Event, Of, ResultFacts, SessionState, Speaker};
 use jiff::Timestamp;
 
@@ -47,6 +48,8 @@ pub(crate) struct Call {
     pub(crate) since: Timestamp,
     /// Who decided, once it is decided.
     decided: String,
+    /// Why it was refused.
+    reason: String,
     /// The last lines of its output.
     tail: VecDeque<String>,
     /// Lines before those.
@@ -83,7 +86,7 @@ pub(crate) struct Transcript {
     width: usize,
     streaming: bool,
     stream: Option<Stream>,
-    /// Whether the message that is to come was shown as it was written.
+    /// Whether the message that comes next was shown as it came.
     streamed: bool,
 }
 
@@ -172,6 +175,7 @@ impl Transcript {
                 rows.extend(prose(&gutter, Role::Bold, text, self.width));
                 rows
             }
+            // A text that was shown as it came is not shown again, even when a call has ended it meanwhile.
             Speaker::Assistant if std::mem::take(&mut self.streamed) => self.flush(),
             Speaker::Assistant if text.is_empty() => Vec::new(),
             Speaker::Assistant => prose(&Gutter::spaces(MARGIN), Role::Plain, text, self.width),
@@ -207,7 +211,9 @@ impl Transcript {
                 return self.remark(text::approval_remark(*state));
             }
             Body::CallDecided { of, verdict, decided_by, rule, reason, .. } => {
-                self.call(of, now).decided = text::decided(*verdict, decided_by, rule.as_str(), reason);
+                self.call(of, now).decided = text::decided(*verdict, decided_by, rule.as_str());
+                self.call(of, now).reason =
+                    if *verdict == Verdict::Disabled { reason.clone() } else { String::new() };
             }
             Body::CallCalling { of } => self.stage(of, Stage::Calling, now),
             Body::CallOutput { of, text, .. } => self.call(of, now).output(text),
@@ -245,6 +251,7 @@ impl Transcript {
                 stage: Stage::Generating,
                 since: now,
                 decided: String::new(),
+                reason: String::new(),
                 tail: VecDeque::new(),
                 hidden: 0,
             });
@@ -269,7 +276,9 @@ impl Transcript {
         let head = Row::of(role, sign).to(MARGIN).and(Role::Bold, &call.tool).and(Role::Plain, " ");
         rows.push(head.and(Role::Plain, &call.title).cut(self.width));
         let under = Gutter::spaces(2 * MARGIN);
-        let parts: Vec<&str> = [told, &call.decided].into_iter().filter(|part| !part.is_empty()).collect();
+        let reason = if told.contains(&call.reason) { "" } else { &call.reason };
+        let parts: Vec<&str> =
+            [told, &call.decided, reason].into_iter().filter(|part| !part.is_empty()).collect();
         rows.extend(words(&under, Role::Dim, &parts.join(" · "), self.width));
         let mut tail: Vec<&String> = call.tail.iter().collect();
         if tail.last().is_some_and(|line| line.is_empty()) {
@@ -285,5 +294,59 @@ impl Transcript {
         };
         rows.extend(tail[skipped..].iter().map(row));
         rows
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use enclos_core::ids::{CallId, SessionId};
+    use enclos_protocol::event::{Body, Event, Of, Speaker};
+    use jiff::Timestamp;
+
+    use super::Transcript;
+    use crate::style::Paint;
+
+    fn shown(transcript: &mut Transcript, bodies: Vec<Body>) -> String {
+        let event = |body| Event { seq: 1, time: String::new(), session: SessionId::new("sess_1"), body };
+        let rows = bodies.into_iter().flat_map(|body| transcript.event(&event(body), Timestamp::UNIX_EPOCH));
+        rows.map(|row| row.render(Paint::PLAIN) + "\n").collect()
+    }
+
+    fn of() -> Of {
+        Of { call: CallId::new("call_1"), tool: "bash".to_owned() }
+    }
+
+    #[test]
+    fn a_text_is_shown_once_however_it_comes() {
+        let bodies = || {
+            vec![
+                Body::MessageDelta { text: "I will ".to_owned() },
+                Body::MessageDelta { text: "look.".to_owned() },
+                Body::CallGenerating { of: of() },
+                Body::Message { role: Speaker::Assistant, text: "I will look.".to_owned() },
+                Body::CallGenerated { of: of(), arguments: serde_json::json!({}) },
+                Body::Message { role: Speaker::Assistant, text: "And again.".to_owned() },
+            ]
+        };
+        for streaming in [true, false] {
+            let text = shown(&mut Transcript::new(40, streaming), bodies());
+            assert_eq!(text, "  I will look.\n  And again.\n", "{streaming}");
+        }
+    }
+
+    #[test]
+    fn the_end_of_an_output_is_kept_and_the_rest_counted() {
+        let lines: String = (0..100).map(|number| format!("line {number}\n")).collect();
+        let mut bodies =
+            vec![Body::CallGenerated { of: of(), arguments: serde_json::json!({"command": "seq"}) }];
+        // Fragments end anywhere.
+        for fragment in lines.as_bytes().chunks(7) {
+            let text = String::from_utf8_lossy(fragment).into_owned();
+            bodies.push(Body::CallOutput { of: of(), text, stderr: false });
+        }
+        bodies.push(Body::CallCanceled { of: of(), reason: "interrupted".to_owned() });
+        let text = shown(&mut Transcript::new(40, true), bodies);
+        assert!(text.contains("… 94 lines before") && text.contains("line 99"), "{text}");
+        assert!(!text.contains("line 93"), "{text}");
     }
 }

@@ -13,6 +13,12 @@ pub(crate) const DEMO_TURNS: [&str; 6] = [
     "Now the test again.",
     "The product was computed as a sum. I changed one line in calc.sh, and all tests pass.",
 ];
+/// A call that ran by itself.
+pub(crate) const DEMO_READING: &str =
+    "Reading is allowed by the policy: nothing was asked, and the rule is named.";
+/// A call that never ran.
+pub(crate) const DEMO_REFUSED: &str =
+    "Refused whatever anyone answers: it never ran, nobody was asked, and the session goes on.";
 /// A card that answered itself.
 pub(crate) const DEMO_ANSWERED: &str =
     "`--yes` approves this. The journal says that it was automation: a person would press `a`.";

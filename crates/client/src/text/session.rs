@@ -176,19 +176,16 @@ pub(crate) fn ignored_files(number: u64) -> String {
 }
 
 /// A decision with its author.
-pub(crate) fn decided(verdict: Verdict, by: &DecidedBy, rule: &str, reason: &str) -> String {
+pub(crate) fn decided(verdict: Verdict, by: &DecidedBy, rule: &str) -> String {
     let who = author(by);
-    let head = match verdict {
-        Verdict::Allow => format!("allowed by {who}"),
-        Verdict::Ask => format!("asked by {rule}"),
-        Verdict::Disabled => format!("refused by {who}"),
-    };
-    let head = match by {
-        DecidedBy::Automation(by) if by.as_str() == rule => head,
-        _ if verdict == Verdict::Ask => head,
-        _ => format!("{head} ({rule})"),
-    };
-    if verdict == Verdict::Disabled && !reason.is_empty() { format!("{head}: {reason}") } else { head }
+    let by_rule = matches!(by, DecidedBy::Automation(by) if by.as_str() == rule);
+    match verdict {
+        Verdict::Ask => format!("asked by rule {rule}, answered by {who}"),
+        Verdict::Allow if by_rule => format!("allowed by {who}"),
+        Verdict::Disabled if by_rule => format!("refused by {who}"),
+        Verdict::Allow => format!("allowed by {who} (rule {rule})"),
+        Verdict::Disabled => format!("refused by {who} (rule {rule})"),
+    }
 }
 
 /// Who decided.
@@ -226,7 +223,8 @@ pub(crate) fn result(facts: &ResultFacts) -> String {
     if !facts.summary.is_empty() {
         parts.push(facts.summary.clone());
     }
-    if let Some(code) = facts.exit_code {
+    // The summary of a command says its exit code already.
+    if let Some(code) = facts.exit_code.filter(|_| facts.summary.is_empty()) {
         parts.push(format!("exit {code}"));
     }
     if let Some(killed) = &facts.killed {

@@ -53,7 +53,7 @@ pub(crate) const APPROVE: &str = "Approve?";
 /// Whether to throw away.
 pub(crate) const DISCARD_HEAD: &str = "Throw away all that the session made?";
 /// At the end of the status.
-pub(crate) const STATUS_KEYS: &str = " · Ctrl-C interrupts, twice stops";
+pub(crate) const STATUS_KEYS: &str = " · Ctrl-C interrupts";
 /// Where a message is asked for.
 pub(crate) const ASK_MESSAGE: &str = "› ";
 /// Where a word is asked for.

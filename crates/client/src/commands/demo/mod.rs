@@ -55,7 +55,6 @@ fn say<M>(cx: &mut Context<'_, '_, M>, lines: &[String]) -> Result<(), CommandEr
     let gutter = Gutter { first: Row::of(Role::Good, "▌ "), rest: Row::of(Role::Good, "▌ ") };
     let mut rows = vec![Row::new()];
     rows.extend(lines.iter().flat_map(|line| prose(&gutter, Role::Bold, line, cx.look.width)));
-    rows.push(Row::new());
     cx.world.rows(cx.look, &rows)
 }
 

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use enclos_core::verdict::Verdict;
 use enclos_protocol::api::Attached;
 use enclos_protocol::error::Fault;
 use enclos_protocol::event::{Body, SessionState};
@@ -28,7 +29,7 @@ pub(crate) async fn follow(
     mut signals: Signals,
 ) -> Result<Exit, CommandError> {
     let mut transcript = Transcript::new(look.width, false);
-    let mut finished = None;
+    let (mut finished, mut told_reading, mut refused) = (None, false, false);
     loop {
         let event = tokio::select! {
             biased;
@@ -46,6 +47,15 @@ pub(crate) async fn follow(
             Body::ApprovalRequested { card, .. } => {
                 rows.extend(card::rows(card, look.width));
                 rows.extend(note(text::DEMO_ANSWERED, look.width));
+            }
+            Body::CallDone { of, .. } if of.tool == "read" && !told_reading => {
+                told_reading = true;
+                rows.extend(note(text::DEMO_READING, look.width));
+            }
+            Body::CallDecided { verdict: Verdict::Disabled, .. } => refused = true,
+            Body::CallCanceled { .. } if refused => {
+                refused = false;
+                rows.extend(note(text::DEMO_REFUSED, look.width));
             }
             Body::State { state: SessionState::Reviewing } => {
                 rows.extend(note(text::DEMO_ACCEPTED, look.width));

@@ -163,7 +163,9 @@ impl<G: Gateway> Face<'_, '_, G> {
                 self.interrupt();
                 self.ask_again();
             }
-            (Purpose::Message, Said::End) if matches!(self.mode, Mode::Review(_)) => self.ask_again(),
+            (Purpose::Message, Said::End) if self.transcript.state == SessionState::Reviewing => {
+                self.ask_again()
+            }
             (Purpose::Message, Said::End) => self.send(Order::Leave),
         }
     }
@@ -171,9 +173,8 @@ impl<G: Gateway> Face<'_, '_, G> {
     /// The question that was left for a line is asked again; one that is over meanwhile is not.
     fn ask_again(&mut self) {
         if matches!(self.mode, Mode::Working) {
-            if self.transcript.state == SessionState::WaitingInput {
-                self.due = Some(SessionState::WaitingInput);
-            }
+            let waiting = [SessionState::WaitingInput, SessionState::Reviewing];
+            self.due = Some(self.transcript.state).filter(|state| waiting.contains(state)).or(self.due);
             self.ask_next();
         } else {
             self.asked();
