@@ -86,7 +86,7 @@ pub(crate) struct Transcript {
     width: usize,
     streaming: bool,
     stream: Option<Stream>,
-    /// Whether the message that comes next was shown as it came.
+    /// Whether the message that is to come was shown as it was written.
     streamed: bool,
 }
 
@@ -175,7 +175,6 @@ impl Transcript {
                 rows.extend(prose(&gutter, Role::Bold, text, self.width));
                 rows
             }
-            // A text that was shown as it came is not shown again, even when a call has ended it meanwhile.
             Speaker::Assistant if std::mem::take(&mut self.streamed) => self.flush(),
             Speaker::Assistant if text.is_empty() => Vec::new(),
             Speaker::Assistant => prose(&Gutter::spaces(MARGIN), Role::Plain, text, self.width),
