@@ -351,6 +351,11 @@ impl Gateway for Local {
             ..enclos_store::Record::default()
         };
         lease.append_wait(vec![applied]).map_err(|error| of_store(&error))?;
+        if !view.left.is_empty() {
+            // What is left was shown with the rest, and is named again in the answer.
+            let rest = session::change_set(&repo, &layer)?;
+            changes::remember_shown(&self.places.session(session), rest.digest.as_str())?;
+        }
         if view.left.is_empty() {
             let event = Event::Closed {
                 outcome: Outcome::Accepted,
