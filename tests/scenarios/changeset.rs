@@ -121,3 +121,17 @@ fn ignored_files_are_hidden_from_a_session_and_what_it_makes_of_them_stays_out()
     assert_eq!(files.len(), 1, "{files:?}");
     assert_eq!(files[0]["path"], "kept.txt");
 }
+
+#[test]
+fn what_was_not_shown_is_not_applied() {
+    let world = World::new();
+    let run = world.run("balanced", &[turn(&[write("a.txt", "good\n")]), say("done")]);
+    let layer = world.home().join("sessions").join(run.session()).join("layer/upper/a.txt");
+    std::fs::write(layer, "changed behind the person's back\n").unwrap();
+    let applied = world.output(&["apply", &run.session()]);
+    assert_eq!(applied.status.code(), Some(4), "{}", String::from_utf8_lossy(&applied.stderr));
+    assert!(!world.repo().join("a.txt").exists());
+    assert!(world.output(&["diff", &run.session()]).status.success());
+    assert!(world.output(&["apply", &run.session()]).status.success());
+    assert!(world.read("a.txt").starts_with("changed"));
+}

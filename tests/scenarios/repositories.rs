@@ -88,3 +88,27 @@ fn the_demonstration_answers_itself_and_ends_well() {
     assert_eq!(output.status.code(), Some(0), "{stdout}\n{}", String::from_utf8_lossy(&output.stderr));
     assert!(stdout.contains("verif"), "{stdout}");
 }
+
+#[test]
+fn a_filter_that_a_repository_names_is_never_run() {
+    let world = World::new();
+    let proof = world.path("ran");
+    world.write(".gitattributes", "*.txt filter=x\n");
+    world.git(&["config", "filter.x.clean", &format!("sh -c 'touch {}; cat'", text(&proof))]);
+    world.write("hello.txt", "one\nTWO\nthree\n");
+    let run = world.run("strict", &[say("done")]);
+    assert_eq!(run.code, 0, "{}", run.stderr);
+    assert!(!proof.exists(), "a program of the repository ran on the host");
+}
+
+#[test]
+fn of_an_ignored_folder_only_what_is_tracked_is_seen() {
+    let world = World::new();
+    world.write(".gitignore", "config/\n");
+    world.write("config/example.yml", "example\n");
+    world.write("config/prod.key", "canary\n");
+    world.git(&["add", "-f", ".gitignore", "config/example.yml"]);
+    world.git(&["commit", "-qm", "config"]);
+    let run = world.run("balanced", &[turn(&[bash("cat config/*")]), say("done")]);
+    assert!(shown(&run).contains("example") && !shown(&run).contains("canary"), "{}", shown(&run));
+}

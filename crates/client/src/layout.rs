@@ -150,6 +150,11 @@ pub fn exact(gutter: &Gutter, role: Role, text: &str, width: usize) -> Vec<Row> 
     rows
 }
 
+/// A name letter by letter: one row of its own however many line ends it holds, which are shown as what they are.
+pub fn name(gutter: &Gutter, role: Role, text: &str, width: usize) -> Vec<Row> {
+    exact(gutter, role, &crate::escape::one_line(text), width)
+}
+
 /// Prose, wrapped between words where that is possible.
 pub fn prose(gutter: &Gutter, role: Role, text: &str, width: usize) -> Vec<Row> {
     wrapped(gutter, role, text, width, Reading::Prose)

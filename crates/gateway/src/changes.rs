@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::LazyLock;
 
+use enclos_core::ids::Digest;
 use enclos_core::secret::{Redactor, RedactorError};
 use enclos_protocol::card::Flagged;
 use enclos_protocol::changeset::{ChangeSetView, FileView, Hunk, Line, LineKind};
@@ -195,6 +196,21 @@ fn reason(reason: changeset::Reason) -> &'static str {
         Reason::TooLong => "its path is too long",
         Reason::Unreadable => "it cannot be read",
     }
+}
+
+/// The file of a session that names the change set which was shown last.
+const SHOWN: &str = "shown";
+
+/// Writes down which change set a person was shown: an acceptance counts for that one.
+pub(crate) fn remember_shown(session: &Path, digest: &str) -> Result<(), ApiError> {
+    std::fs::write(session.join(SHOWN), digest).map_err(|error| {
+        ApiError::new(Fault::Internal, format!("what was shown cannot be written down: {error}"))
+    })
+}
+
+/// Whether a change set is the one that a person was shown last.
+pub(crate) fn was_shown(session: &Path, digest: &Digest) -> bool {
+    std::fs::read_to_string(session.join(SHOWN)).is_ok_and(|shown| shown == digest.as_str())
 }
 
 /// The patch of what is not flagged, and what it omits.

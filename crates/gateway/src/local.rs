@@ -7,7 +7,7 @@ use std::sync::Arc;
 use enclos_connect::model::{Model, ModelError, ModelSpec, Secret};
 use enclos_core::command::{self, Reading};
 use enclos_core::decision::DecidedBy;
-use enclos_core::ids::SessionId;
+use enclos_core::ids::{RuleId, SessionId};
 use enclos_core::policy::Policy;
 use enclos_core::session::{Event, Outcome, Phase};
 use enclos_core::verdict::Verdict;
@@ -73,7 +73,7 @@ impl Local {
         let store = Store::open(self.places.state(), redactor).map_err(|error| of_store(&error))?;
         let now_us = self.clock.now_us();
         store.erase_content(now_us.saturating_sub(RETENTION_US), now_us).map_err(|error| of_store(&error))?;
-        sessions::sweep(&store, &self.places);
+        sessions::sweep(&store, &self.places)?;
         Ok(self.store.get_or_init(|| store).clone())
     }
 
@@ -146,7 +146,8 @@ impl Local {
         }
         let layer = self.places.session(id).join("layer");
         changes::recover(&self.places.session(id))?;
-        Ok((row.repo, layer))
+        // The sealed half is believed, not the row that a listing shows.
+        Ok((Sealed::of(row.extra)?.repo, layer))
     }
 
     fn listen(&self, id: &SessionId, orders: &mpsc::UnboundedSender<Order>) -> Result<Control, ApiError> {
@@ -194,6 +195,16 @@ struct Sealed {
 }
 
 impl Sealed {
+    /// Reads it back.
+    fn of(extra: Option<Map<String, Value>>) -> Result<Self, ApiError> {
+        let erased =
+            || ApiError::new(Fault::Usage, "the session's content was erased: it cannot be taken up again");
+        let mut extra = extra.ok_or_else(erased)?;
+        extra.remove("task");
+        serde_json::from_value(Value::Object(extra))
+            .map_err(|error| ApiError::new(Fault::Internal, error.to_string()))
+    }
+
     fn to_map(&self) -> Map<String, Value> {
         match json!(self) {
             Value::Object(map) => map,
@@ -243,10 +254,7 @@ impl Gateway for Local {
     async fn resume(&self, request: ResumeRequest) -> Result<Attached, ApiError> {
         let store = self.store()?;
         let row = store.session(&request.session).map_err(|error| of_store(&error))?;
-        let erased =
-            || ApiError::new(Fault::Usage, "the session's content was erased: it cannot be taken up again");
-        let sealed: Sealed = serde_json::from_value(Value::Object(row.extra.ok_or_else(erased)?))
-            .map_err(|error| ApiError::new(Fault::Internal, error.to_string()))?;
+        let sealed = Sealed::of(row.extra)?;
         let lease = self.take(&request.session)?;
         let repo = self.repo(&sealed.repo)?;
         let choice =
@@ -310,16 +318,31 @@ impl Gateway for Local {
 
     fn diff(&self, session: &SessionId) -> Result<ChangeSetView, ApiError> {
         let (repo, layer) = self.made_by(session)?;
-        session::view(&repo, &layer)
+        let view = session::view(&repo, &layer)?;
+        changes::remember_shown(&self.places.session(session), &view.digest)?;
+        Ok(view)
     }
 
-    fn apply(&self, session: &SessionId, files: Option<Vec<String>>) -> Result<AppliedView, ApiError> {
+    fn apply(
+        &self,
+        session: &SessionId,
+        files: Option<Vec<String>>,
+        at_terminal: bool,
+    ) -> Result<AppliedView, ApiError> {
         let (repo, layer) = self.made_by(session)?;
         let lease = self.take(session)?;
         let set = session::change_set(&repo, &layer)?;
+        let (state, _) = session::replay(&self.store()?, session)?;
+        let told = state.review() == Some(&set.digest);
+        if !told && !changes::was_shown(&self.places.session(session), &set.digest) {
+            let message = "the change set is not the one that was shown last";
+            return Err(ApiError::new(Fault::Refused, message)
+                .hint(format!("look at it first: enclos diff {session}")));
+        }
         // On the command line a file is accepted by naming it, a flagged one too.
         let chosen = changes::Chosen { flagged: files.clone().unwrap_or_default(), files };
-        let by = self.human();
+        // A person answers at a terminal; what comes through a pipe is a program's answer.
+        let by = if at_terminal { self.human() } else { DecidedBy::Automation(RuleId::new("cli.apply")) };
         let (view, record) = session::accept(&lease, &self.clock, &repo, &layer, &set.digest, &chosen, &by)?;
         let applied = enclos_store::Record {
             kind: "changeset.applied".to_owned(),
@@ -328,6 +351,11 @@ impl Gateway for Local {
             ..enclos_store::Record::default()
         };
         lease.append_wait(vec![applied]).map_err(|error| of_store(&error))?;
+        if !view.left.is_empty() {
+            // What is left was shown with the rest, and is named again in the answer.
+            let rest = session::change_set(&repo, &layer)?;
+            changes::remember_shown(&self.places.session(session), rest.digest.as_str())?;
+        }
         if view.left.is_empty() {
             let event = Event::Closed {
                 outcome: Outcome::Accepted,

@@ -32,10 +32,15 @@ pub(crate) fn remove_layer(layer: &Path) {
     drop(crate::trees::remove(layer));
 }
 
-/// Removes what closed sessions left when their process ended too early.
-pub(crate) fn sweep(store: &Store, places: &Places) {
-    let Ok(folders) = std::fs::read_dir(places.state().join("sessions")) else { return };
+/// Mends what processes that ended too early left: an application that was cut short is finished or taken back, and
+/// what closed sessions wrote is removed.
+///
+/// # Errors
+/// When an application cannot be mended: nothing is started on a tree that is half one thing and half another.
+pub(crate) fn sweep(store: &Store, places: &Places) -> Result<(), ApiError> {
+    let Ok(folders) = std::fs::read_dir(places.state().join("sessions")) else { return Ok(()) };
     for folder in folders.filter_map(Result::ok) {
+        crate::changes::recover(&folder.path())?;
         let id = folder.file_name().to_str().and_then(SessionId::parse);
         let layer = folder.path().join("layer");
         let closed = |id: &SessionId| store.session(id).is_ok_and(|row| row.closed_us.is_some());
@@ -43,6 +48,7 @@ pub(crate) fn sweep(store: &Store, places: &Places) {
             remove_layer(&layer);
         }
     }
+    Ok(())
 }
 
 /// An error of the store, for a person.

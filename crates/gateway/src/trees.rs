@@ -44,8 +44,8 @@ mod tests {
         let gone = dir.path().join("gone");
         std::fs::create_dir_all(gone.join("a/b")).unwrap();
         std::os::unix::fs::symlink(&kept, gone.join("a/link")).unwrap();
-        std::fs::set_permissions(gone.join("a/b"), Permissions::from_mode(0)).unwrap();
-        std::fs::set_permissions(gone.join("a"), Permissions::from_mode(0)).unwrap();
+        std::fs::set_permissions(gone.join("a/b"), Permissions::from_mode(0o000)).unwrap();
+        std::fs::set_permissions(gone.join("a"), Permissions::from_mode(0o000)).unwrap();
         open_up(&gone).unwrap();
         remove(&gone).unwrap();
         assert!(!gone.exists() && kept.join("inner").exists());

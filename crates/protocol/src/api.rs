@@ -143,8 +143,14 @@ pub trait Gateway {
     fn stop(&self, session: &SessionId) -> impl Future<Output = Result<(), ApiError>>;
     /// What a session made.
     fn diff(&self, session: &SessionId) -> Result<ChangeSetView, ApiError>;
-    /// Applies what a session made: all files that are not flagged, or those named.
-    fn apply(&self, session: &SessionId, files: Option<Vec<String>>) -> Result<AppliedView, ApiError>;
+    /// Applies what a session made, as it was shown last: all files that are not flagged, or those named.
+    /// `at_terminal` says whether a person sits there; else it is the answer of a program, and recorded as such.
+    fn apply(
+        &self,
+        session: &SessionId,
+        files: Option<Vec<String>>,
+        at_terminal: bool,
+    ) -> Result<AppliedView, ApiError>;
     /// Throws away what a session made.
     fn discard(&self, session: &SessionId) -> Result<(), ApiError>;
     /// Reads policy files and their examples.

@@ -46,13 +46,14 @@ pub fn open(plan: &Plan) -> Result<Sandbox, OpenError> {
     let body = channel::pack(&json, &enclos_init::mask::encode(&hidden));
     // An init that ended at once is found out below, with its reason.
     let _ = channel::send(&life.shared.started.control, Kind::Setup, 0, &body, &[]);
-    // While the init builds, this side makes the control groups: the init has no child yet that could be missed.
+    // While the init builds, this side makes the control groups. The init goes into them when it is ready: it has no
+    // child yet that could be missed, and the kernel holds up whoever executes a program meanwhile.
     life.groups = Groups::make(&plan.limits);
-    put_limits_in_force(&life)?;
     if life.groups.cpus.is_none() {
         share_processors(life.shared.started.pid, plan.limits.cpus)?;
     }
     let ready = wait_until_ready(&life)?;
+    put_limits_in_force(&life)?;
     let report = report(&life, identity, &ready, start);
     Ok(Sandbox::new(life, plan.limits.clone(), report))
 }

@@ -4,6 +4,9 @@
 use std::path::PathBuf;
 
 /// Everything that `open` needs to know.
+///
+/// Inside, files of the repository's owner belong to the agent. Files of another user, or of a group that is not the
+/// owner's own, can be read as their mode says but not changed: the kernel has no number to give their copies.
 #[derive(Debug, Clone)]
 pub struct Plan {
     /// The root of the repository on this machine; never written to.

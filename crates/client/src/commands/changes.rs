@@ -11,7 +11,7 @@ use crate::cli::{ApplyArgs, DiffArgs, OneArgs};
 use crate::commands::Context;
 use crate::error::CommandError;
 use crate::exit::Exit;
-use crate::layout::{Gutter, Row, exact};
+use crate::layout::{Gutter, Row, exact, name};
 use crate::render::change;
 use crate::style::Role;
 use crate::text;
@@ -50,7 +50,8 @@ where
     M: Fn(Option<&Path>) -> Result<G, ApiError>,
 {
     let (gateway, session) = cx.of(&args.id)?;
-    let applied = gateway.apply(&session, args.files)?;
+    let at_terminal = cx.world.tty.input && cx.world.tty.output;
+    let applied = gateway.apply(&session, args.files, at_terminal)?;
     if args.json.json {
         cx.world.json(&applied)?;
     } else {
@@ -68,7 +69,7 @@ pub(crate) fn applied_rows(applied: &AppliedView, width: usize) -> Vec<Row> {
         (Role::Dim, "-", &applied.left),
     ] {
         let gutter = Gutter { first: Row::of(role, sign).to(2), rest: Row::new().to(2) };
-        rows.extend(files.iter().flat_map(|file| exact(&gutter, Role::Plain, file, width)));
+        rows.extend(files.iter().flat_map(|file| name(&gutter, Role::Plain, file, width)));
     }
     let sum = text::applied(applied.files.len(), applied.merged.len(), applied.left.len());
     rows.push(Row::of(Role::Bold, &sum));

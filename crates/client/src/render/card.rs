@@ -7,7 +7,8 @@ use enclos_core::command::Piece;
 use enclos_core::verdict::Verdict;
 use enclos_protocol::card::{Action, Card};
 
-use crate::layout::{Gutter, Row, exact, prose, words};
+use crate::escape::one_line;
+use crate::layout::{Gutter, Row, exact, name, prose, words};
 use crate::render::change;
 use crate::style::Role;
 use crate::text;
@@ -25,7 +26,7 @@ pub(crate) fn verdict_role(verdict: Verdict) -> Role {
 pub(crate) fn rows(card: &Card, width: usize) -> Vec<Row> {
     let head = Row::of(Role::Warn, "┌─ ").and(Role::Bold, &text::card_title(&card.tool));
     let mut rows = vec![head.cut(width)];
-    rows.extend(exact(&plain(), Role::Plain, &card.title, width));
+    rows.extend(name(&plain(), Role::Plain, &card.title, width));
     rows.push(bar());
     rows.extend(action(&card.action, width));
     rows.push(bar());
@@ -59,7 +60,7 @@ fn action(action: &Action, width: usize) -> Vec<Row> {
             rows
         }
         Action::Diff { path, hunks, note } => {
-            let mut rows = exact(&quoted(), Role::Bold, path, width);
+            let mut rows = name(&quoted(), Role::Bold, path, width);
             if !note.is_empty() {
                 rows.extend(exact(&plain(), Role::Dim, note, width));
             }
@@ -97,10 +98,10 @@ fn facts(card: &Card, width: usize) -> Vec<Row> {
     };
     fact(text::CARD_DIRECTORY, Role::Plain, &card.directory);
     for (index, file) in card.files.iter().enumerate() {
-        fact(if index == 0 { text::CARD_FILES } else { "" }, Role::Plain, file);
+        fact(if index == 0 { text::CARD_FILES } else { "" }, Role::Plain, &one_line(file));
     }
     for flagged in &card.flagged {
-        fact(text::CARD_FLAGGED, Role::Warn, &format!("{}: {}", flagged.path, flagged.why));
+        fact(text::CARD_FLAGGED, Role::Warn, &one_line(&format!("{}: {}", flagged.path, flagged.why)));
     }
     fact(text::CARD_RULE, Role::Plain, &text::rule_of_scope(card.rule.as_str(), &card.scope));
     fact(text::CARD_REASON, Role::Plain, &card.reason);
@@ -187,6 +188,18 @@ mod tests {
 
     fn shown(card: &Card, width: usize) -> String {
         rows(card, width).iter().map(|row| row.render(Paint::PLAIN) + "\n").collect()
+    }
+
+    #[test]
+    fn a_line_end_in_a_name_makes_no_row_of_its_own() {
+        let mut card = card(Action::Arguments { json: "{}".to_owned() });
+        card.title = "write ok.txt\n  Approve: yes".to_owned();
+        card.files = vec!["ok.txt\n  Approve: yes".to_owned()];
+        let shown = rows(&card, 80).iter().map(|row| row.render(Paint::PLAIN)).collect::<Vec<_>>();
+        assert!(
+            !shown.iter().any(|row| row.trim_start_matches(['│', ' ']).starts_with("Approve")),
+            "{shown:#?}"
+        );
     }
 
     #[test]

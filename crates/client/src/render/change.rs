@@ -2,7 +2,7 @@
 
 use enclos_protocol::changeset::{ChangeSetView, FileView, Hunk, Line, LineKind};
 
-use crate::layout::{Gutter, Row, exact};
+use crate::layout::{self, Gutter, Row, exact};
 use crate::style::Role;
 use crate::text;
 
@@ -17,7 +17,7 @@ pub(crate) fn file(view: &FileView, width: usize) -> Vec<Row> {
         None => view.path.clone(),
     };
     let gutter = Gutter { first: head, rest: Row::new().to(4) };
-    let mut rows = exact(&gutter, Role::Plain, &name, width);
+    let mut rows = layout::name(&gutter, Role::Plain, &name, width);
     if let Some(last) = rows.pop() {
         rows.push(counts(last.to(4).and(Role::Plain, "  "), view));
     }
@@ -74,7 +74,7 @@ pub(crate) fn remarks(set: &ChangeSetView, width: usize) -> Vec<Row> {
     }
     for refused in &set.refused {
         let gutter = Gutter { first: Row::new().to(2).and(Role::Bad, "✗ "), rest: Row::new().to(4) };
-        rows.extend(exact(&gutter, Role::Plain, &format!("{}: {}", refused.path, refused.why), width));
+        rows.extend(layout::name(&gutter, Role::Plain, &format!("{}: {}", refused.path, refused.why), width));
     }
     rows
 }

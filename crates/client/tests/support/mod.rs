@@ -186,7 +186,12 @@ impl Gateway for Fake {
         Ok(change_set())
     }
 
-    fn apply(&self, session: &SessionId, files: Option<Vec<String>>) -> Result<AppliedView, ApiError> {
+    fn apply(
+        &self,
+        session: &SessionId,
+        files: Option<Vec<String>>,
+        _at_terminal: bool,
+    ) -> Result<AppliedView, ApiError> {
         self.orders.borrow_mut().push(format!("apply {session} {files:?}"));
         Ok(AppliedView {
             files: vec!["calc.sh".to_owned()],

@@ -389,6 +389,11 @@ impl Session {
         self.remembered.get(action)
     }
 
+    /// Digest of the change set that waits for review.
+    pub fn review(&self) -> Option<&Digest> {
+        self.review.as_ref()
+    }
+
     /// Completed model calls: the position of a script model.
     pub fn model_calls(&self) -> u64 {
         self.model_calls

@@ -1,12 +1,15 @@
 //! Questions to git about the person's own repository.
 //!
 //! Git runs in their tree only, never in one that an agent wrote; with nothing of the environment, no system or user
-//! configuration, no hooks, no monitor, no lock and no fetch. It is asked what the index holds and for the bytes of
-//! objects, never to write. Where git is missing or fails the answer is "not known".
+//! configuration, no hooks, no monitor, no lock and no fetch. It is asked what the index holds, which paths are
+//! ignored, and for the bytes of objects: never to write, and never to compare the tree, which would run the filters
+//! that a repository may name. Where git is missing or fails the answer is "not known".
 
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+
+use enclos_sandbox::layer::Stamp;
 
 use super::content::MAX_TEXT;
 use super::model::Mode;
@@ -36,6 +39,8 @@ pub(super) struct Tracked {
     pub(super) object: String,
     /// The size that the file had in the tree when the entry was made.
     pub(super) size: u64,
+    /// The last change that the file had in the tree when the entry was made.
+    pub(super) changed: Stamp,
 }
 
 impl Git {
@@ -71,6 +76,12 @@ impl Git {
             found.extend(parse(&self.ask(&arguments)?)?);
         }
         Ok(found)
+    }
+
+    /// Every entry of the index. Nothing of the tree is read for it: a comparison by git would run the filters that
+    /// the repository's configuration names.
+    pub(super) fn all_tracked(&self) -> io::Result<Vec<Tracked>> {
+        parse(&self.ask(&["ls-files", "--stage", "--debug", "-z"])?)
     }
 
     /// The bytes of some objects, in order; `None` for one that is missing, no blob, or over [`MAX_TEXT`].
@@ -201,7 +212,13 @@ fn parse(answer: &[u8]) -> io::Result<Vec<Tracked>> {
         let debug = String::from_utf8_lossy(debug);
         let size = debug.split("size: ").nth(1).and_then(|text| text.split(['\t', '\n']).next());
         let size = size.and_then(|text| text.trim().parse().ok()).ok_or_else(strange)?;
-        found.push(Tracked { path, mode, object: object.ok_or_else(strange)?.to_owned(), size });
+        let changed = debug.split("ctime: ").nth(1).and_then(|text| text.split('\n').next());
+        let changed = changed.and_then(|text| text.trim().split_once(':')).ok_or_else(strange)?;
+        let (Ok(seconds), Ok(nanoseconds)) = (changed.0.parse(), changed.1.parse()) else {
+            return Err(strange());
+        };
+        let changed = Stamp { seconds, nanoseconds };
+        found.push(Tracked { path, mode, object: object.ok_or_else(strange)?.to_owned(), size, changed });
     }
     Ok(found)
 }

@@ -10,7 +10,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use enclos_sandbox::layer::{Stamp, Tree, names_git};
+use enclos_sandbox::layer::{Entry, Stamp, Tree, names_git};
 use serde::{Deserialize, Serialize};
 
 use super::base::stamp_of;
@@ -58,7 +58,7 @@ pub fn record_unclean(repository: &Path, layer: &Path) -> Result<bool, ChangeSet
         return Ok(false);
     }
     let lists = || -> io::Result<(Vec<String>, Vec<String>)> {
-        let mut unclean = git.paths(&["diff-files", "--name-only", "--relative", "-z"])?;
+        let mut unclean = unlike_the_index(&git, repository)?;
         unclean.extend(git.paths(&["ls-files", "--others", "--exclude-standard", "-z"])?);
         let ignored = git.paths(&["ls-files", "--cached", "--ignored", "--exclude-standard", "-z"])?;
         Ok((unclean, ignored))
@@ -74,6 +74,20 @@ pub fn record_unclean(repository: &Path, layer: &Path) -> Result<bool, ChangeSet
     }
     store.save("snapshot.json", &snapshot)?;
     Ok(true)
+}
+
+/// Tracked files that are not, by size and last change, as the index recorded them. Some may be equal all the same:
+/// a copy too many costs little, and nothing of their content is compared.
+fn unlike_the_index(git: &Git, repository: &Path) -> io::Result<Vec<String>> {
+    let tree = Tree::open(repository)?;
+    let mut unlike = Vec::new();
+    for tracked in git.all_tracked()? {
+        let same = |entry: &Entry| entry.size == tracked.size && entry.changed == tracked.changed;
+        if !tree.entry(&tracked.path).is_ok_and(|entry| entry.as_ref().is_some_and(same)) {
+            unlike.push(tracked.path);
+        }
+    }
+    Ok(unlike)
 }
 
 /// Keeps a copy of the index, unless it was written after the opening.

@@ -3,6 +3,7 @@
 //! The rules are those of `.gitignore` files, `info/exclude` and the person's own excludes. A file that the index
 //! tracks is shown whatever an ignore rule says. Links are never followed.
 
+use std::collections::BTreeSet;
 use std::fs::{DirEntry, FileType};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
@@ -52,10 +53,15 @@ const NAMED: usize = 5;
 pub(super) fn survey(root: &Path, git: Option<&Path>, uid: u32) -> Shown {
     let mut walk = Walk { root, uid, rules: vec![root_rules(root, git)], ..Walk::new(root, uid) };
     walk.folder(root);
-    let Walk { mut hidden, unreadable, foreign, .. } = walk;
+    let Walk { mut hidden, unreadable, foreign, linked, .. } = walk;
     if !hidden.is_empty() {
         let tracked = git.and_then(|git| index::tracked(git).ok()).unwrap_or_default();
-        hidden.retain(|path| !tracked.holds(path));
+        let mut kept = Vec::new();
+        for path in hidden {
+            untracked_below(root, path, &tracked, &mut kept);
+        }
+        hidden = kept;
+        also_by_inode(root, &mut hidden, &linked);
     }
     let ignored: Vec<&PathBuf> = hidden.iter().filter(|path| !is_git(path)).collect();
     let mut notes = Vec::new();
@@ -63,6 +69,46 @@ pub(super) fn survey(root: &Path, git: Option<&Path>, uid: u32) -> Shown {
     note(&mut notes, "cannot be read by you, nor in the sandbox", &unreadable.iter().collect::<Vec<_>>());
     note(&mut notes, "belong to another user", &foreign.iter().collect::<Vec<_>>());
     Shown { hidden, notes }
+}
+
+/// Of an ignored path, what git does not track: the path itself, or, where something below it is tracked, the rest.
+fn untracked_below(root: &Path, path: PathBuf, tracked: &index::Tracked, hidden: &mut Vec<PathBuf>) {
+    if !tracked.holds(&path) {
+        hidden.push(path);
+        return;
+    }
+    let whole = root.join(&path);
+    if !whole.symlink_metadata().is_ok_and(|facts| facts.is_dir()) {
+        return;
+    }
+    let Ok(entries) = std::fs::read_dir(&whole) else { return };
+    for entry in entries.filter_map(Result::ok) {
+        untracked_below(root, path.join(entry.file_name()), tracked, hidden);
+    }
+}
+
+/// Other names of hidden files: a file with several links is hidden under all of them.
+fn also_by_inode(root: &Path, hidden: &mut Vec<PathBuf>, linked: &[((u64, u64), PathBuf)]) {
+    if linked.is_empty() {
+        return;
+    }
+    let mut secret = BTreeSet::new();
+    for path in hidden.iter() {
+        inodes(&root.join(path), &mut secret);
+    }
+    let others = linked.iter().filter(|(inode, _)| secret.contains(inode)).map(|(_, path)| path.clone());
+    hidden.extend(others);
+}
+
+/// The inodes of the files at a path and below it. Links are not followed.
+fn inodes(path: &Path, found: &mut BTreeSet<(u64, u64)>) {
+    let Ok(facts) = path.symlink_metadata() else { return };
+    if facts.is_file() {
+        found.insert((facts.dev(), facts.ino()));
+    } else if facts.is_dir() {
+        let entries = std::fs::read_dir(path).into_iter().flatten().filter_map(Result::ok);
+        entries.for_each(|entry| inodes(&entry.path(), found));
+    }
 }
 
 fn note(notes: &mut Vec<String>, what: &str, paths: &[&PathBuf]) {
@@ -85,6 +131,9 @@ fn root_rules(root: &Path, git: Option<&Path>) -> Gitignore {
         let folder = index::git_folder(git).unwrap_or_else(|| git.to_path_buf());
         let common = index::common_folder(&folder);
         rules.add(common.join("info/exclude"));
+        if let Some(file) = index::excludes_file(&common, root) {
+            rules.add(file);
+        }
     }
     rules.build().unwrap_or_else(|_| Gitignore::empty())
 }
@@ -97,13 +146,15 @@ struct Walk<'a> {
     hidden: Vec<PathBuf>,
     unreadable: Vec<PathBuf>,
     foreign: Vec<PathBuf>,
+    /// Shown files that have other names, with their device and inode number.
+    linked: Vec<((u64, u64), PathBuf)>,
 }
 
 impl<'a> Walk<'a> {
     fn new(root: &'a Path, uid: u32) -> Self {
         let (global, _) = GitignoreBuilder::new(root).build_global();
         let (rules, hidden, unreadable, foreign) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-        Self { root, uid, global, rules, hidden, unreadable, foreign }
+        Self { root, uid, global, rules, hidden, unreadable, foreign, linked: Vec::new() }
     }
 
     fn folder(&mut self, folder: &Path) {
@@ -152,6 +203,9 @@ impl<'a> Walk<'a> {
 
     fn look(&mut self, path: &Path, entry: &DirEntry) {
         let Ok(facts) = entry.metadata() else { return };
+        if facts.nlink() > 1 {
+            self.linked.push(((facts.dev(), facts.ino()), self.relative(path)));
+        }
         if facts.uid() != self.uid {
             self.foreign.push(self.relative(path));
         }
@@ -215,6 +269,25 @@ mod tests {
             ("b.log", ""),
         ]);
         assert_eq!(hidden(dir.path()), ["private", "prod.env", "src/a.log"]);
+    }
+
+    #[test]
+    fn another_name_of_a_hidden_file_is_hidden_too() {
+        let dir = tree(&[(".gitignore", "*.env\n/private/\n"), ("prod.env", "KEY=1"), ("private/key", "k")]);
+        std::fs::hard_link(dir.path().join("prod.env"), dir.path().join("visible.txt")).unwrap();
+        std::fs::hard_link(dir.path().join("private/key"), dir.path().join("notes.txt")).unwrap();
+        assert_eq!(hidden(dir.path()), ["notes.txt", "private", "prod.env", "visible.txt"]);
+    }
+
+    #[test]
+    fn of_an_ignored_folder_only_what_is_tracked_is_shown() {
+        let dir =
+            tree(&[("config/example.yml", ""), ("config/prod.key", "k"), ("config/deep/a", ""), ("b", "")]);
+        let tracked = index::Tracked::of(&["config/example.yml"]);
+        let mut kept = Vec::new();
+        untracked_below(dir.path(), PathBuf::from("config"), &tracked, &mut kept);
+        kept.sort();
+        assert_eq!(kept, [PathBuf::from("config/deep"), PathBuf::from("config/prod.key")]);
     }
 
     #[test]

@@ -42,6 +42,24 @@ pub(super) fn common_folder(folder: &Path) -> PathBuf {
     folder.join(OsStr::from_bytes(target))
 }
 
+/// The excludes file that a repository's own configuration names (`core.excludesFile`). The configuration is read for
+/// this one line and for nothing else.
+pub(super) fn excludes_file(common: &Path, root: &Path) -> Option<PathBuf> {
+    let config = std::fs::read_to_string(common.join("config")).ok()?;
+    let mut in_core = false;
+    let mut file = None;
+    for line in config.lines().map(str::trim) {
+        if line.starts_with('[') {
+            in_core = line.eq_ignore_ascii_case("[core]");
+        } else if let Some((key, value)) = line.split_once('=').filter(|_| in_core)
+            && key.trim().eq_ignore_ascii_case("excludesfile")
+        {
+            file = Some(root.join(value.trim().trim_matches('"')));
+        }
+    }
+    file
+}
+
 /// Reads the tracked paths of a repository.
 pub(super) fn tracked(git: &Path) -> io::Result<Tracked> {
     let folder = git_folder(git).ok_or_else(|| bad("no git folder"))?;
@@ -143,6 +161,14 @@ impl<'a> Reader<'a> {
 }
 
 #[cfg(test)]
+impl Tracked {
+    /// These paths.
+    pub(super) fn of(paths: &[&str]) -> Self {
+        Self(paths.iter().map(|path| path.as_bytes().to_vec()).collect())
+    }
+}
+
+#[cfg(test)]
 mod tests {
     use super::*;
 
@@ -168,6 +194,14 @@ mod tests {
             assert!(tracked.holds(Path::new("dir/é")) && tracked.holds(Path::new("dir")));
             assert!(!tracked.holds(Path::new("di")) && !tracked.holds(Path::new("a/b")));
         }
+    }
+
+    #[test]
+    fn the_excludes_file_of_a_repository_is_found() {
+        let dir = tempfile::tempdir().unwrap();
+        let config = "[user]\n\texcludesfile = no\n[core]\n\tbare = false\n\texcludesFile = \"my ignores\"\n";
+        std::fs::write(dir.path().join("config"), config).unwrap();
+        assert_eq!(excludes_file(dir.path(), Path::new("/r")), Some(PathBuf::from("/r/my ignores")));
     }
 
     #[test]

@@ -17,6 +17,9 @@ use super::record::Facts;
 use super::{Exit, Finish, Flow, Halt, Live};
 use crate::effects;
 
+/// Words of a command whose files an approval is bound to.
+const MOST_NAMED: usize = 64;
+
 /// What is to be done with a call that was judged.
 enum Way {
     Start(DecidedBy, RuleId),
@@ -287,13 +290,16 @@ impl Live {
         let definition = self.tools.iter().find(|tool| tool.spec.name == call.tool());
         let definition = definition.map(|tool| entry::json(&tool.spec));
         let file = decided.args.value().get("path").and_then(|path| path.as_str());
-        let file = file.filter(|_| call.tool() != "bash").map(|path| self.content_digest(path));
+        let files: Vec<serde_json::Value> = match file {
+            Some(path) => vec![self.content_digest(path)],
+            None => self.files_of_command(&decided.decision),
+        };
         let all = json!([
             self.lease.session(),
             call.tool(),
             definition,
             decided.args.canonical(),
-            file,
+            files,
             self.policy.digest(),
         ]);
         self.lease.commit_key().digest(all.to_string().as_bytes())
@@ -303,6 +309,15 @@ impl Live {
     fn action_digest(&self, call: &Call, decided: &Decided) -> Digest {
         let all = json!([call.tool(), decided.args.canonical()]);
         self.lease.commit_key().digest(all.to_string().as_bytes())
+    }
+
+    /// The content of every file that a command names: an approval of `bash x.sh` is for the script as it is now.
+    fn files_of_command(&self, decision: &Decision) -> Vec<serde_json::Value> {
+        let words = decision.pieces.iter().flat_map(|piece| &piece.argv);
+        let named: std::collections::BTreeSet<&String> =
+            words.filter(|word| !word.starts_with('-') && word.len() < 4096).collect();
+        let read = named.into_iter().take(MOST_NAMED).map(|word| json!([word, self.content_digest(word)]));
+        read.collect()
     }
 
     fn content_digest(&self, path: &str) -> serde_json::Value {

@@ -68,6 +68,8 @@ pub(crate) struct Live {
     window: Window,
     next_call: u64,
     cut: Option<CallId>,
+    /// The change set that was shown last.
+    reviewed: Option<enclos_core::ids::Digest>,
     corrections: u32,
     queued: Vec<String>,
     cards: BTreeMap<CallId, bool>,

@@ -355,6 +355,7 @@ async fn assemble(
         window: Window { tokens: opening.context_tokens, ..Window::default() },
         next_call: 1,
         cut: None,
+        reviewed: None,
         corrections: 0,
         queued: Vec::new(),
         cards: std::collections::BTreeMap::new(),

@@ -108,7 +108,11 @@ impl Live {
             // A snapshot that failed leaves conflicts where there could be merges.
             drop(base.await);
         }
-        let set = change_set(&self.repo.root, &self.layer).map_err(|error| Halt::ChangeSet(error.message))?;
+        let set = match self.computed().await? {
+            Ok(set) => set,
+            Err(order) => return self.ordered(order).await,
+        };
+        self.reviewed = Some(set.digest.clone());
         self.teller.tell(changes::told(&set));
         if set.files.is_empty() {
             return self.nothing_made(exit, finished).await;
@@ -139,6 +143,29 @@ impl Live {
         }
     }
 
+    /// Computes the change set beside the loop: an order to stop, leave or interrupt does not wait for it.
+    async fn computed(&mut self) -> Result<Result<ChangeSet, Order>, Halt> {
+        let (root, layer) = (self.repo.root.clone(), self.layer.clone());
+        let mut computing = tokio::task::spawn_blocking(move || change_set(&root, &layer));
+        loop {
+            tokio::select! {
+                done = &mut computing => {
+                    let set = done.map_err(|error| Halt::ChangeSet(error.to_string()))?;
+                    return set.map(Ok).map_err(|error| Halt::ChangeSet(error.message));
+                }
+                order = self.orders.next() => match order {
+                    Order::Say { text } => self.queued.push(text),
+                    Order::Stop | Order::Leave | Order::Interrupt => return Ok(Err(order)),
+                    Order::Approve { .. }
+                    | Order::Reject { .. }
+                    | Order::Extend { .. }
+                    | Order::Accept { .. }
+                    | Order::Discard => {}
+                },
+            }
+        }
+    }
+
     async fn nothing_made(&mut self, exit: Exit, finished: bool) -> Result<Flow, Halt> {
         if let Err(error) = self.write_patch_text(&[], &[]) {
             return Ok(Flow::Finish(Finish::new(Exit::Failed, error)));
@@ -163,15 +190,10 @@ impl Live {
             match self.orders.next().await {
                 Order::Say { text } => return self.say(text).await,
                 Order::Accept { files, flagged } => {
-                    let set = match change_set(&self.repo.root, &self.layer) {
-                        Ok(set) => set,
-                        Err(error) => {
-                            self.teller.notice(error.message);
-                            continue;
-                        }
-                    };
+                    // What is accepted is what was shown.
+                    let Some(digest) = self.reviewed.clone() else { continue };
                     let by = DecidedBy::Human(self.person.clone());
-                    return self.accept_order(&set.digest, files, flagged, by).await;
+                    return self.accept_order(&digest, files, flagged, by).await;
                 }
                 Order::Discard => {
                     let reason = format!("refused by {}", self.person);

@@ -62,7 +62,7 @@ fn leave_descriptors_open() {
 }
 
 fn share_memory_and_messages() {
-    // SAFETY: numbers only; the segment stays until the machine ends or somebody removes it.
+    // SAFETY: numbers only.
     unsafe { libc::shmget(0x1eaf, 4096, libc::IPC_CREAT | 0o666) };
     // SAFETY: a constant name, a mode, and no attributes.
     unsafe {
@@ -88,6 +88,10 @@ impl Drop for Canaries {
         for file in &self.files {
             let _ = std::fs::remove_file(file);
         }
+        // SAFETY: numbers only.
+        let memory = unsafe { libc::shmget(0x1eaf, 4096, 0) };
+        // SAFETY: removing a segment takes no structure.
+        unsafe { libc::shmctl(memory, libc::IPC_RMID, std::ptr::null_mut()) };
         // SAFETY: a constant name.
         unsafe { libc::mq_unlink(c"/enc-canary-mq".as_ptr()) };
     }

@@ -29,11 +29,26 @@ pub(crate) fn is_root() -> bool {
     rustix::process::geteuid().is_root()
 }
 
+const COPIES: &str = "enclos-tests-";
+
+/// A program cannot remove its copy when it is the last to know that it is over: the next run does.
+fn remove_copies_of_the_dead() {
+    for entry in std::fs::read_dir(std::env::temp_dir()).into_iter().flatten().flatten() {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        if let Some(owner) = name.strip_prefix(COPIES)
+            && !Path::new("/proc").join(owner).exists()
+        {
+            let _ = std::fs::remove_dir_all(entry.path());
+        }
+    }
+}
+
 /// This program where everybody can read it.
 fn readable_copy() -> &'static Path {
     static COPY: OnceLock<PathBuf> = OnceLock::new();
     COPY.get_or_init(|| {
-        let folder = std::env::temp_dir().join(format!("enclos-tests-{}", std::process::id()));
+        remove_copies_of_the_dead();
+        let folder = std::env::temp_dir().join(format!("{COPIES}{}", std::process::id()));
         std::fs::create_dir_all(&folder).expect("a folder");
         let copy = folder.join("tests");
         std::fs::copy(std::env::current_exe().expect("this program"), &copy).expect("copied");
