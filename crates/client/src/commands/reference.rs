@@ -34,7 +34,7 @@ fn cli() -> String {
 fn command(of: &Command, name: &str, page: &mut String) {
     let _ = writeln!(page, "\n## `{name}`\n");
     if let Some(about) = of.get_about() {
-        let _ = writeln!(page, "{about}.");
+        let _ = writeln!(page, "{}.", about.to_string().trim_end_matches('.'));
     }
     for block in [of.get_before_help(), of.get_after_help()].into_iter().flatten() {
         let _ = writeln!(page, "\n```text\n{}\n```", block.to_string().trim_end());

@@ -12,7 +12,7 @@ use crate::cli::{JsonArgs, OneArgs};
 use crate::commands::Context;
 use crate::error::CommandError;
 use crate::exit::Exit;
-use crate::layout::{Gutter, Row, exact};
+use crate::layout::{Gutter, Row, words};
 use crate::render::table::{pairs, table};
 use crate::render::title;
 use crate::style::Role;
@@ -109,7 +109,7 @@ fn detail_rows(detail: &SessionDetail, width: usize) -> Vec<Row> {
         let first =
             Row::of(Role::Dim, &text::clock(&line.time)).and(Role::Plain, " ").and(Role::Bold, &line.kind);
         let first = first.to(30).and(Role::Plain, " ");
-        rows.extend(exact(&Gutter { first, rest: Row::new().to(4) }, Role::Plain, &line.text, width));
+        rows.extend(words(&Gutter { first, rest: Row::new().to(4) }, Role::Plain, &line.text, width));
     }
     rows
 }

@@ -69,7 +69,8 @@ impl Form {
         }
         if last_words {
             self.held = Some(event.clone());
-        } else {
+        } else if !matches!(&event.body, Body::Finished { .. }) {
+            // What is left to do is part of the output itself.
             self.show(world, event);
         }
     }

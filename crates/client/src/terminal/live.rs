@@ -17,6 +17,8 @@ const SPINNER: [&str; 10] = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "�
 /// What the region shows besides the transcript.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Moment<'m> {
+    /// Columns.
+    pub(crate) width: usize,
     /// The time.
     pub(crate) now: Timestamp,
     /// Counts the drawings.
@@ -74,13 +76,25 @@ pub(crate) fn question(mode: &Mode, moment: Moment<'_>) -> Vec<Row> {
             Question::Discard => text::DISCARD_KEYS.to_vec(),
         },
     };
-    let mut row = Row::new();
-    for (index, (key, meaning)) in keys.iter().enumerate() {
-        row = row.and(Role::Dim, if index == 0 { "" } else { " · " }).and(Role::Bold, key);
-        row = row.and(Role::Plain, " ").and(Role::Plain, meaning);
-    }
     let mut rows = head(mode, moment);
-    rows.push(row);
+    rows.extend(key_rows(&keys, moment.width));
+    rows
+}
+
+/// Keys and what they do, in as many rows as they need.
+fn key_rows(keys: &[text::KeyWord], width: usize) -> Vec<Row> {
+    let mut rows = vec![Row::new()];
+    for (key, meaning) in keys {
+        let word = |row: Row| row.and(Role::Bold, key).and(Role::Plain, " ").and(Role::Plain, meaning);
+        let last = rows.pop().unwrap_or_default();
+        let between = if last.width() == 0 { "" } else { " · " };
+        let longer = word(last.clone().and(Role::Dim, between));
+        if last.width() > 0 && longer.width() >= width {
+            rows.extend([last, word(Row::new())]);
+        } else {
+            rows.push(longer);
+        }
+    }
     rows
 }
 
@@ -115,4 +129,23 @@ fn status(transcript: &Transcript, mode: &Mode, moment: Moment<'_>) -> Row {
         .and(Role::Dim, " · ")
         .and(Role::Dim, &text::budget_bar(&transcript.budget))
         .and(Role::Dim, text::STATUS_KEYS)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::key_rows;
+    use crate::style::Paint;
+    use crate::text;
+
+    #[test]
+    fn no_key_is_hidden_by_a_narrow_terminal() {
+        for width in [20, 40, 60, 100] {
+            let rows = key_rows(&text::card_keys(true), width);
+            let shown: String = rows.iter().map(|row| row.render(Paint::PLAIN) + "\n").collect();
+            for (key, meaning) in text::card_keys(true) {
+                assert!(shown.contains(&format!("{key} {meaning}")), "{width}: {shown}");
+            }
+            assert!(width < 40 || rows.iter().all(|row| row.width() < width), "{width}: {shown}");
+        }
+    }
 }

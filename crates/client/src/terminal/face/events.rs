@@ -21,7 +21,7 @@ const SETTLE: Duration = Duration::from_millis(250);
 /// Rows of the screen that a card leaves to the region.
 const REGION: usize = 6;
 /// Rows at the foot of a page.
-pub(super) const FOOT: usize = 3;
+pub(super) const FOOT: usize = 4;
 
 impl<G: Gateway> Face<'_, '_, G> {
     /// One more event.
@@ -77,6 +77,7 @@ impl<G: Gateway> Face<'_, '_, G> {
     }
 
     fn state(&mut self, state: SessionState) {
+        self.note.clear();
         match state {
             SessionState::Reviewing | SessionState::WaitingInput => {
                 self.interruptions.next_turn();

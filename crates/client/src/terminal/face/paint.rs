@@ -63,6 +63,7 @@ impl<G: Gateway> Face<'_, '_, G> {
         }
         let now = (self.parts.world.now)();
         let moment = Moment {
+            width: self.screen.width(),
             now,
             tick: self.tick,
             armed: Instant::now() >= self.armed,
@@ -98,7 +99,8 @@ impl<G: Gateway> Face<'_, '_, G> {
     /// The question as rows, for a terminal without a region.
     pub(super) fn question_rows(&self) -> Vec<Row> {
         let expires = self.cards.front().map_or("", |(_, card)| card.expires.as_str());
-        let moment = Moment { now: (self.parts.world.now)(), tick: 0, armed: true, expires, note: "" };
+        let (width, now) = (self.screen.width(), (self.parts.world.now)());
+        let moment = Moment { width, now, tick: 0, armed: true, expires, note: "" };
         live::question(&self.mode, moment)
     }
 
