@@ -10,7 +10,7 @@ use enclos_protocol::error::{ApiError, Fault};
 use enclos_protocol::event::SessionState;
 use enclos_protocol::report::CommandRun;
 use serde_json::Value;
-use support::{Fake, Step};
+use support::{Fake, tell};
 
 /// What a command left.
 struct Ran {
@@ -46,13 +46,13 @@ fn no_control(text: &str) {
 }
 
 fn whole_run(exit_code: u8) -> Fake {
-    let mut script = vec![Step::Tell(support::opened())];
+    let mut script = vec![tell(support::opened())];
     script.extend(support::says("I will look.\u{1b}[2J"));
     script.extend(support::done(1, "read", serde_json::json!({"path": "calc.sh"})));
     script.extend(support::refused(2));
     script.extend(support::says("All is well."));
-    script.push(Step::Tell(support::changes()));
-    script.push(Step::Tell(support::finished(exit_code, SessionState::Reviewing)));
+    script.push(tell(support::changes()));
+    script.push(tell(support::finished(exit_code, SessionState::Reviewing)));
     Fake { script, ..Fake::default() }
 }
 
@@ -112,11 +112,11 @@ fn a_stream_is_every_event_and_ends_with_the_last() {
 #[test]
 fn the_code_of_a_run_is_that_of_its_last_event() {
     for code in [0, 1, 2, 3, 4, 5, 6, 130] {
-        let script = vec![Step::Tell(support::finished(code, SessionState::Closed))];
+        let script = vec![tell(support::finished(code, SessionState::Closed))];
         let fake = Fake { script, ..Fake::default() };
         assert_eq!(run(&fake, &["run", "--headless", "x"]).code, code);
     }
-    let cut = Fake { script: vec![Step::Tell(support::opened())], ..Fake::default() };
+    let cut = Fake { script: vec![tell(support::opened())], ..Fake::default() };
     let ran = run(&cut, &["run", "--headless", "x"]);
     assert_eq!(ran.code, 6, "a stream without a last event is a gateway that went away");
 }
@@ -346,7 +346,7 @@ fn completions_and_reference_pages_are_generated() {
 
 #[test]
 fn a_demonstration_that_was_not_applied_is_no_success() {
-    let script = vec![Step::Tell(support::opened()), Step::Tell(support::finished(0, SessionState::Closed))];
+    let script = vec![tell(support::opened()), tell(support::finished(0, SessionState::Closed))];
     let ran = run(&Fake { script, ..Fake::default() }, &["demo", "--yes"]);
     assert_eq!(ran.code, 4, "{}{}", ran.out, ran.err);
 }

@@ -10,18 +10,21 @@ use std::io::{Read as _, Write as _};
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ExitCode, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 
 use enclos_client::world::{Tty, World};
 use enclos_protocol::env::Environment;
 use enclos_protocol::event::{ApprovalState, Body, SessionState};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use rustix::termios::{LocalModes, Winsize, tcgetattr, tcsetwinsize};
-use support::{Fake, Step};
+use support::{Fake, Step, tell};
 
 /// Longer than any machine needs; a test that waits so long has failed.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_mins(1);
 
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().collect();
@@ -30,7 +33,9 @@ fn main() -> ExitCode {
     }
     let filters: Vec<&String> = args.iter().skip(1).filter(|arg| !arg.starts_with('-')).collect();
     if args.iter().any(|arg| arg == "--list") {
-        TESTS.iter().for_each(|(name, _)| println!("{name}: test"));
+        for (name, _) in TESTS {
+            println!("{name}: test");
+        }
         return ExitCode::SUCCESS;
     }
     let mut failed = 0;
@@ -56,6 +61,7 @@ const TESTS: &[(&str, fn())] = &[
     ("a_flagged_file_is_asked_by_name", a_flagged_file_is_asked_by_name),
     ("an_extension_is_granted", an_extension_is_granted),
     ("a_terminated_run_is_left", a_terminated_run_is_left),
+    ("a_terminal_that_is_gone_leaves_the_session", a_terminal_that_is_gone_leaves_the_session),
     ("plain_lines_move_nothing", plain_lines_move_nothing),
 ];
 
@@ -63,46 +69,46 @@ const TESTS: &[(&str, fn())] = &[
 
 /// The scripts that a child may play.
 fn script(name: &str) -> Vec<Step> {
-    let state = |state| Step::Tell(Body::State { state });
-    let mut steps = vec![Step::Tell(support::opened()), state(SessionState::Running)];
+    let state = |state| tell(Body::State { state });
+    let mut steps = vec![tell(support::opened()), state(SessionState::Running)];
     match name {
         "card" => {
             steps.extend(asked("ls -l", false));
             steps.push(Step::Await);
             steps.push(settled(ApprovalState::Approved));
-            steps.push(Step::Tell(support::finished(0, SessionState::Closed)));
+            steps.push(tell(support::finished(0, SessionState::Closed)));
         }
         "long" => {
-            let command: String = (0..200).map(|number| format!("echo line {number}\n")).collect();
+            let command: String =
+                (0..200).fold(String::new(), |text, number| text + "echo line " + &number.to_string() + "\n");
             steps.extend(asked(&command, false));
             steps.push(Step::Await);
             steps.push(settled(ApprovalState::Approved));
-            steps.push(Step::Tell(support::finished(0, SessionState::Closed)));
+            steps.push(tell(support::finished(0, SessionState::Closed)));
         }
         "work" => {
             steps.extend(support::says("I am at work."));
-            steps.push(Step::Await);
-            steps.push(Step::AwaitOrEnd(130));
+            steps.extend([Step::AwaitOrEnd(130), Step::AwaitOrEnd(130)]);
         }
         "message" => {
             steps.push(state(SessionState::WaitingInput));
             steps.push(Step::Await);
             steps.push(state(SessionState::Running));
             steps.extend(support::says("Understood."));
-            steps.push(Step::Tell(support::finished(0, SessionState::Closed)));
+            steps.push(tell(support::finished(0, SessionState::Closed)));
         }
         "review" => {
-            steps.push(Step::Tell(support::changes()));
+            steps.push(tell(support::changes()));
             steps.push(state(SessionState::Reviewing));
             steps.push(Step::Await);
-            steps.push(Step::Tell(support::finished(0, SessionState::Closed)));
+            steps.push(tell(support::finished(0, SessionState::Closed)));
         }
         "extension" => {
             let grants =
                 enclos_protocol::event::Amounts { actions: 50, minutes: 15, tokens: 666_666, commands: 50 };
-            steps.push(Step::Tell(Body::ExtensionRequested { spent: "actions".to_owned(), grants, left: 5 }));
+            steps.push(tell(Body::ExtensionRequested { spent: "actions".to_owned(), grants, left: 5 }));
             steps.push(Step::Await);
-            steps.push(Step::Tell(support::finished(0, SessionState::Closed)));
+            steps.push(tell(support::finished(0, SessionState::Closed)));
         }
         other => panic!("no script `{other}`"),
     }
@@ -112,18 +118,18 @@ fn script(name: &str) -> Vec<Step> {
 fn asked(command: &str, may_remember: bool) -> Vec<Step> {
     let arguments = serde_json::json!({ "command": command });
     vec![
-        Step::Tell(Body::CallGenerated { of: support::of(1, "bash"), arguments }),
-        Step::Tell(Body::ApprovalRequested {
+        tell(Body::CallGenerated { of: support::of(1, "bash"), arguments }),
+        tell(Body::ApprovalRequested {
             of: support::of(1, "bash"),
             approval: "app_1".to_owned(),
             card: Box::new(support::card(command, may_remember)),
         }),
-        Step::Tell(Body::State { state: SessionState::WaitingApproval }),
+        tell(Body::State { state: SessionState::WaitingApproval }),
     ]
 }
 
 fn settled(state: ApprovalState) -> Step {
-    Step::Tell(Body::ApprovalDecided {
+    tell(Body::ApprovalDecided {
         of: support::of(1, "bash"),
         approval: "app_1".to_owned(),
         state,
@@ -156,6 +162,8 @@ struct Person {
     terminal: OwnedFd,
     child: Child,
     seen: Receiver<Vec<u8>>,
+    gone: Arc<AtomicBool>,
+    reading: std::thread::JoinHandle<()>,
     screen: String,
     /// Where the next wait begins to look.
     from: usize,
@@ -165,7 +173,8 @@ struct Person {
 
 impl Person {
     fn sits(script: &str, args: &[&str], rows: u16, columns: u16) -> Self {
-        let terminal = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).expect("a terminal");
+        let terminal =
+            openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC).expect("a terminal");
         grantpt(&terminal).expect("a grant");
         unlockpt(&terminal).expect("an unlock");
         let name = ptsname(&terminal, Vec::new()).expect("a name");
@@ -184,16 +193,25 @@ impl Person {
         let child = command.stdin(open()).stdout(open()).stderr(open()).spawn().expect("a child");
         let mut reader = std::fs::File::from(terminal.try_clone().expect("a clone"));
         let (tell, seen) = channel();
-        std::thread::spawn(move || {
+        let gone = Arc::new(AtomicBool::new(false));
+        let told = Arc::clone(&gone);
+        let reading = std::thread::spawn(move || {
             let mut buffer = [0; 4096];
-            // The end of the last process on the terminal is an error of the read.
-            while let Ok(read @ 1..) = reader.read(&mut buffer) {
+            while !told.load(Ordering::Relaxed) {
+                let mut ready = [PollFd::new(&reader, PollFlags::IN)];
+                let wait = Timespec { tv_sec: 0, tv_nsec: 20_000_000 };
+                if poll(&mut ready, Some(&wait)).expect("a poll") == 0 {
+                    continue;
+                }
+                // The end of the last process on the terminal is an error of the read.
+                let Ok(read @ 1..) = reader.read(&mut buffer) else { return };
                 if tell.send(buffer[..read].to_vec()).is_err() {
                     return;
                 }
             }
         });
-        Self { terminal, child, seen, screen: String::new(), from: 0, log, _folder: folder }
+        let screen = String::new();
+        Self { terminal, child, seen, gone, reading, screen, from: 0, log, _folder: folder }
     }
 
     /// Waits for words on the screen, after those of the last wait.
@@ -207,7 +225,7 @@ impl Person {
             let left = until.saturating_duration_since(Instant::now());
             match self.seen.recv_timeout(left) {
                 Ok(bytes) => self.screen.push_str(&String::from_utf8_lossy(&bytes)),
-                Err(_) => panic!("`{words}` was not seen in:\n{}", self.screen),
+                Err(error) => panic!("`{words}` was not seen ({error}) in:\n{}", self.screen),
             }
         }
     }
@@ -216,6 +234,21 @@ impl Person {
         let mut terminal = std::fs::File::from(self.terminal.try_clone().expect("a clone"));
         terminal.write_all(keys.as_bytes()).expect("typed");
         self
+    }
+
+    /// The terminal goes away, as when its window is closed; the exit code and the orders that the command gave.
+    fn hangs_up(mut self) -> (i32, Vec<String>) {
+        self.gone.store(true, Ordering::Relaxed);
+        self.reading.join().expect("an end of reading");
+        drop(self.terminal);
+        let until = Instant::now() + PATIENCE;
+        while self.child.try_wait().expect("a child").is_none() {
+            assert!(Instant::now() < until, "the command did not end when its terminal was gone");
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        let status = self.child.wait().expect("an end");
+        let orders = std::fs::read_to_string(&self.log).unwrap_or_default();
+        (status.code().expect("a code"), orders.lines().map(str::to_owned).collect())
     }
 
     /// Waits for the end of the command; the exit code and the orders that it gave.
@@ -341,10 +374,7 @@ fn a_terminated_run_is_left() {
     rustix::process::kill_process(child, rustix::process::Signal::TERM).expect("a signal");
     let terminal = person.terminal.try_clone().expect("a clone");
     let (code, orders, _) = person.leaves();
-    assert_eq!(
-        (code, orders),
-        (143, [r#"{"order":"interrupt"}"#, r#"{"order":"leave"}"#].map(str::to_owned).to_vec())
-    );
+    assert_eq!((code, orders), (143, order(r#"{"order":"leave"}"#)));
     let modes = tcgetattr(&terminal).expect("the terminal's state").local_modes;
     assert!(
         modes.contains(LocalModes::ICANON | LocalModes::ECHO | LocalModes::ISIG),
@@ -358,4 +388,10 @@ fn plain_lines_move_nothing() {
     let (code, orders, screen) = person.leaves();
     assert_eq!((code, orders), (0, order(APPROVED)));
     assert!(!screen.contains('\u{1b}'), "{screen:?}");
+}
+
+fn a_terminal_that_is_gone_leaves_the_session() {
+    let mut person = Person::sits("card", &["run", "x"], 40, 100);
+    person.sees("approve once");
+    assert_eq!(person.hangs_up(), (129, order(r#"{"order":"leave"}"#)));
 }

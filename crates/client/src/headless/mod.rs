@@ -97,12 +97,7 @@ pub(crate) async fn follow(
     Ok(exit)
 }
 
-/// Interrupts the turn and leaves, or stops the session. A session that is over takes no order, which is no error.
+/// Leaves the session to be resumed, or stops it. A session that is over takes no order, which is no error.
 fn order(attached: &Attached, stop: bool) {
-    if stop {
-        let _ = attached.orders.send(Order::Stop);
-    } else {
-        let _ = attached.orders.send(Order::Interrupt);
-        let _ = attached.orders.send(Order::Leave);
-    }
+    let _ = attached.orders.send(if stop { Order::Stop } else { Order::Leave });
 }

@@ -5,9 +5,7 @@
 
 use std::sync::{Once, OnceLock};
 
-use rustix::termios::{
-    LocalModes, OptionalActions, OutputModes, QueueSelector, Termios, tcflush, tcgetattr, tcsetattr,
-};
+use rustix::termios::{LocalModes, OptionalActions, OutputModes, Termios, tcgetattr, tcsetattr};
 
 use crate::error::CommandError;
 
@@ -86,12 +84,6 @@ impl Drop for Guard {
     fn drop(&mut self) {
         self.0.restore();
     }
-}
-
-/// Throws away what was typed and not yet read.
-pub(crate) fn flush() {
-    // A terminal that is gone has nothing to throw away.
-    let _ = tcflush(rustix::stdio::stdin(), QueueSelector::IFlush);
 }
 
 /// Past the lock of the standard output, which another thread may hold while this one panics.

@@ -4,7 +4,7 @@
 //! neither an early key nor one of a burst for an answer.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -56,6 +56,8 @@ pub(crate) struct Press {
     pub(crate) at: Instant,
     /// Whether it came together with others.
     pub(crate) burst: bool,
+    /// The last question after whose showing nothing was left to read: only from then on a key is an answer to it.
+    pub(crate) question: u64,
 }
 
 /// What comes from the terminal.
@@ -79,14 +81,14 @@ pub(crate) struct Keys {
 }
 
 impl Keys {
-    /// Begins to read.
-    pub(crate) fn start(to: UnboundedSender<Input>) -> Self {
+    /// Begins to read. `question` counts the questions that were shown.
+    pub(crate) fn start(to: UnboundedSender<Input>, question: Arc<AtomicU64>) -> Self {
         let stop = Arc::new(AtomicBool::new(false));
         let told = Arc::clone(&stop);
         let thread = std::thread::spawn(move || {
-            let mut burst = false;
+            let mut reader = Reader { burst: false, quiet: 0, question };
             while !told.load(Ordering::Relaxed) {
-                match next(&mut burst) {
+                match reader.next() {
                     Ok(Some(input)) => {
                         if to.send(input).is_err() {
                             return;
@@ -122,29 +124,45 @@ impl Drop for Keys {
     }
 }
 
-/// The next input, when there is one in time. A terminal that hung up is an error, told before it is read: a read
-/// of it would never end.
-fn next(burst: &mut bool) -> std::io::Result<Option<Input>> {
-    if !present(LOOK)? || !poll(Duration::ZERO)? {
-        *burst = false;
-        return Ok(None);
-    }
-    let event = read()?;
-    let at = Instant::now();
-    let more = poll(Duration::ZERO)?;
-    let of_burst = std::mem::replace(burst, more) || more;
-    Ok(match event {
-        Event::Resize(width, height) => Some(Input::Resize(width, height)),
-        Event::Paste(_) => Some(Input::Press(Press { key: Key::Paste, at, burst: true })),
-        Event::Key(event) if event.kind != KeyEventKind::Release => {
-            Some(Input::Press(Press { key: key(event), at, burst: of_burst }))
-        }
-        _ => None,
-    })
+/// What is known of the keys that were read.
+struct Reader {
+    /// Whether the last key came together with others.
+    burst: bool,
+    /// The question that was shown when there was last nothing to read.
+    quiet: u64,
+    question: Arc<AtomicU64>,
 }
 
-/// Waits for something to read, and says whether the terminal is still there to be read.
-fn present(wait: Duration) -> std::io::Result<bool> {
+impl Reader {
+    /// The next input, when there is one in time. A terminal that hung up is an error, told before it is read: a read
+    /// of it would never end.
+    fn next(&mut self) -> std::io::Result<Option<Input>> {
+        let shown = self.question.load(Ordering::Acquire);
+        present(Duration::ZERO)?;
+        if !poll(Duration::ZERO)? {
+            self.quiet = shown;
+            present(LOOK)?;
+            if !poll(Duration::ZERO)? {
+                self.burst = false;
+                return Ok(None);
+            }
+        }
+        let event = read()?;
+        let at = Instant::now();
+        let more = poll(Duration::ZERO)?;
+        let burst = std::mem::replace(&mut self.burst, more) || more;
+        let press = |key, burst| Some(Input::Press(Press { key, at, burst, question: self.quiet }));
+        Ok(match event {
+            Event::Resize(width, height) => Some(Input::Resize(width, height)),
+            Event::Paste(_) => press(Key::Paste, true),
+            Event::Key(event) if event.kind != KeyEventKind::Release => press(key(event), burst),
+            _ => None,
+        })
+    }
+}
+
+/// Waits for something to read; an error when the terminal is gone.
+fn present(wait: Duration) -> std::io::Result<()> {
     use rustix::event::{PollFd, PollFlags, Timespec};
     let mut ready = [PollFd::from_borrowed_fd(rustix::stdio::stdin(), PollFlags::IN)];
     let wait = Timespec { tv_sec: 0, tv_nsec: i64::from(wait.subsec_nanos()) };
@@ -157,7 +175,7 @@ fn present(wait: Duration) -> std::io::Result<bool> {
     if ready.iter().any(|fd| fd.revents().intersects(gone)) {
         return Err(std::io::ErrorKind::UnexpectedEof.into());
     }
-    Ok(true)
+    Ok(())
 }
 
 /// What a key of the terminal is. Ctrl-\ arrives as Ctrl-4 from most terminals: both are the same byte.

@@ -2,6 +2,7 @@
 
 mod face;
 mod guard;
+mod interruptions;
 mod keys;
 mod live;
 pub(crate) mod mode;

@@ -149,7 +149,7 @@ mod tests {
             let act = key(&mut card(true, None), pressed, true);
             match pressed {
                 Key::Char('a') => {
-                    assert!(matches!(act, Act::Send(Order::Approve { for_session: false, .. })))
+                    assert!(matches!(act, Act::Send(Order::Approve { for_session: false, .. })));
                 }
                 Key::Char('s') => assert!(matches!(act, Act::Send(Order::Approve { for_session: true, .. }))),
                 Key::Char('r') => assert!(matches!(act, Act::Send(Order::Reject { word: None, .. }))),

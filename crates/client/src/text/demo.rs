@@ -64,10 +64,9 @@ pub(crate) fn demo_kept(path: &str) -> String {
 pub(crate) fn demo_done(session: &str) -> Vec<String> {
     vec![
         format!(
-            "Shown in {session}: reads ran by themselves, a test and an edit waited for an answer, `sudo` never ran,"
+            "Shown in {session}: reads ran by themselves, a test and an edit waited for an answer, `sudo` never \
+             ran, the repository changed only when the change set was accepted, and the journal tells all of it."
         ),
-        "the repository changed only when the change set was accepted, and the journal tells all of it."
-            .to_owned(),
         "Now yours: enclos run --model openai:URL#MODEL \"your task\"".to_owned(),
     ]
 }

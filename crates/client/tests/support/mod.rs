@@ -31,7 +31,7 @@ use tokio::sync::mpsc;
 #[derive(Clone, Debug)]
 pub(crate) enum Step {
     /// Tells something.
-    Tell(Body),
+    Tell(Box<Body>),
     /// Waits for any order and records it.
     Await,
     /// Waits for an order, and ends the script with this code when it is a stop or a leave.
@@ -57,6 +57,11 @@ pub(crate) struct Fake {
     pub(crate) failure: Option<ApiError>,
 }
 
+/// A step that tells something.
+pub(crate) fn tell(body: Body) -> Step {
+    Step::Tell(Box::new(body))
+}
+
 /// The session of every script.
 pub(crate) fn session() -> SessionId {
     SessionId::new("sess_01fake")
@@ -77,6 +82,7 @@ impl Fake {
             for step in script {
                 match step {
                     Step::Tell(body) => {
+                        let body = *body;
                         seq += 1;
                         let time = "2026-11-30T12:00:00.000000Z".to_owned();
                         if tell.send(Event { seq, time, session: session(), body }).is_err() {
@@ -96,9 +102,7 @@ impl Fake {
                             writeln!(file, "{text}").expect("a log takes a line");
                         }
                         let _ = sent.send(text);
-                        if let (Step::AwaitOrEnd(code), Order::Stop | Order::Leave | Order::Interrupt) =
-                            (&step, &order)
-                        {
+                        if let (Step::AwaitOrEnd(code), Order::Stop | Order::Leave) = (&step, &order) {
                             seq += 1;
                             let body = finished(*code, SessionState::WaitingInput);
                             let time = "2026-11-30T12:00:00.000000Z".to_owned();
@@ -242,7 +246,7 @@ impl Gateway for Fake {
             rule: RuleId::new("rule"),
             reason: "because".to_owned(),
         };
-        Ok(reading(verdict, vec![piece]))
+        Ok(reading(verdict, &[piece]))
     }
 
     fn sandbox_run(
@@ -291,7 +295,7 @@ impl Gateway for Fake {
 }
 
 /// A reading; built from JSON where the type has more fields than a test cares for.
-fn reading(verdict: Verdict, pieces: Vec<Piece>) -> Reading {
+fn reading(verdict: Verdict, pieces: &[Piece]) -> Reading {
     let value = serde_json::json!({ "verdict": verdict, "pieces": pieces, "unreadable": null });
     serde_json::from_value(value).expect("a reading")
 }
@@ -374,8 +378,8 @@ pub(crate) fn of(number: u64, tool: &str) -> Of {
 /// A message of the model.
 pub(crate) fn says(text: &str) -> Vec<Step> {
     vec![
-        Step::Tell(Body::MessageDelta { text: text.to_owned() }),
-        Step::Tell(Body::Message { role: Speaker::Assistant, text: text.to_owned() }),
+        tell(Body::MessageDelta { text: text.to_owned() }),
+        tell(Body::Message { role: Speaker::Assistant, text: text.to_owned() }),
     ]
 }
 
@@ -402,9 +406,9 @@ pub(crate) fn card(text: &str, may_remember: bool) -> Card {
 pub(crate) fn done(number: u64, tool: &str, arguments: serde_json::Value) -> Vec<Step> {
     let result = ResultFacts { duration_ms: 1.5, summary: "12 lines".to_owned(), ..ResultFacts::default() };
     vec![
-        Step::Tell(Body::CallGenerating { of: of(number, tool) }),
-        Step::Tell(Body::CallGenerated { of: of(number, tool), arguments }),
-        Step::Tell(Body::CallDecided {
+        tell(Body::CallGenerating { of: of(number, tool) }),
+        tell(Body::CallGenerated { of: of(number, tool), arguments }),
+        tell(Body::CallDecided {
             of: of(number, tool),
             verdict: Verdict::Allow,
             decided_by: DecidedBy::Automation(RuleId::new("default.read")),
@@ -412,19 +416,19 @@ pub(crate) fn done(number: u64, tool: &str, arguments: serde_json::Value) -> Vec
             reason: String::new(),
             pieces: Vec::new(),
         }),
-        Step::Tell(Body::CallCalling { of: of(number, tool) }),
-        Step::Tell(Body::CallDone { of: of(number, tool), result }),
+        tell(Body::CallCalling { of: of(number, tool) }),
+        tell(Body::CallDone { of: of(number, tool), result }),
     ]
 }
 
 /// A call that was refused.
 pub(crate) fn refused(number: u64) -> Vec<Step> {
     vec![
-        Step::Tell(Body::CallGenerated {
+        tell(Body::CallGenerated {
             of: of(number, "bash"),
             arguments: serde_json::json!({"command": "sudo ls"}),
         }),
-        Step::Tell(Body::CallDecided {
+        tell(Body::CallDecided {
             of: of(number, "bash"),
             verdict: Verdict::Disabled,
             decided_by: DecidedBy::Automation(RuleId::new("command.refused.privilege")),
@@ -432,7 +436,7 @@ pub(crate) fn refused(number: u64) -> Vec<Step> {
             reason: "privilege elevation is refused".to_owned(),
             pieces: Vec::new(),
         }),
-        Step::Tell(Body::CallCanceled {
+        tell(Body::CallCanceled {
             of: of(number, "bash"),
             reason: "unavailable under the governance policy".to_owned(),
         }),

@@ -1,5 +1,7 @@
 //! What a person does at the terminal: keys become acts, acts become orders, lines become messages.
 
+use std::sync::atomic::Ordering;
+
 use enclos_protocol::api::Gateway;
 use enclos_protocol::event::SessionState;
 use enclos_protocol::order::Order;
@@ -33,7 +35,9 @@ impl<G: Gateway> Face<'_, '_, G> {
         if self.overlay.is_some() && !always {
             return self.read_on(press.key);
         }
-        let early = !matches!(self.mode, Mode::Working) && press.at < self.armed;
+        let asked = !matches!(self.mode, Mode::Working);
+        let shown = press.question >= self.question.load(Ordering::Acquire) && press.at >= self.armed;
+        let early = asked && !shown;
         if early && !always {
             return;
         }
@@ -89,7 +93,7 @@ impl<G: Gateway> Face<'_, '_, G> {
             Mode::Extension => self.extension = None,
             Mode::Review(_) | Mode::Working => {}
         }
-        self.turn_interrupted = false;
+        self.interruptions.next_turn();
         self.settle();
         self.send(order);
         self.record(&receipt);
@@ -164,7 +168,7 @@ impl<G: Gateway> Face<'_, '_, G> {
                 self.ask_again();
             }
             (Purpose::Message, Said::End) if self.transcript.state == SessionState::Reviewing => {
-                self.ask_again()
+                self.ask_again();
             }
             (Purpose::Message, Said::End) => self.send(Order::Leave),
         }

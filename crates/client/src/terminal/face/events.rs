@@ -1,5 +1,6 @@
 //! What each event of the session changes at the terminal, and which question comes next.
 
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use enclos_protocol::api::Gateway;
@@ -10,7 +11,6 @@ use super::{Extension, Face, Purpose};
 use crate::layout::{Gutter, Row, prose};
 use crate::render::card;
 use crate::style::Role;
-use crate::terminal::guard;
 use crate::terminal::mode::{Asking, Mode};
 use crate::terminal::pager::Pager;
 use crate::terminal::review::Review;
@@ -79,7 +79,7 @@ impl<G: Gateway> Face<'_, '_, G> {
     fn state(&mut self, state: SessionState) {
         match state {
             SessionState::Reviewing | SessionState::WaitingInput => {
-                self.turn_interrupted = false;
+                self.interruptions.next_turn();
                 self.due = Some(state);
             }
             SessionState::Running | SessionState::Closed | SessionState::Opening => {
@@ -160,7 +160,7 @@ impl<G: Gateway> Face<'_, '_, G> {
     pub(super) fn asked(&mut self) {
         self.armed = Instant::now() + SETTLE;
         self.draw(&[]);
-        guard::flush();
+        self.question.fetch_add(1, Ordering::Release);
         self.armed = Instant::now() + SETTLE;
         self.untold = !self.screen.fancy();
     }

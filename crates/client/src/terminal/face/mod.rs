@@ -8,6 +8,8 @@ mod events;
 mod paint;
 
 use std::collections::VecDeque;
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 use std::time::{Duration, Instant};
 
 use enclos_core::ids::SessionId;
@@ -25,6 +27,7 @@ use crate::layout::Row;
 use crate::render::transcript::Transcript;
 use crate::signals::{Caught, Signals};
 use crate::terminal::guard::Guard;
+use crate::terminal::interruptions::Interruptions;
 use crate::terminal::keys::{Input, Keys};
 use crate::terminal::mode::Mode;
 use crate::terminal::pager::Pager;
@@ -35,8 +38,6 @@ use crate::world::{Look, World};
 
 /// Between two drawings of the region.
 const TICK: Duration = Duration::from_millis(100);
-/// Two interruptions within this time stop the session.
-const TWICE: Duration = Duration::from_secs(2);
 /// How long a session that was told to end, or has said its last word, is waited for.
 const PATIENCE: Duration = Duration::from_secs(10);
 
@@ -89,6 +90,8 @@ pub(crate) struct Face<'f, 'w, G> {
     due: Option<SessionState>,
     /// From when on the question takes answers.
     armed: Instant,
+    /// Counts the questions that were shown.
+    question: Arc<AtomicU64>,
     /// Whether the keys of the question are still to be told, where there is no region that shows them.
     untold: bool,
     /// The last remark to the person.
@@ -102,8 +105,7 @@ pub(crate) struct Face<'f, 'w, G> {
     /// A long text, and the place in it when it is not a card's.
     pages: Vec<Row>,
     overlay: Option<Pager>,
-    interrupted: Option<Instant>,
-    turn_interrupted: bool,
+    interruptions: Interruptions,
     /// The exit code of an end that a signal or a key brought about.
     forced: Option<Exit>,
     /// Since when the end is awaited.
@@ -129,6 +131,7 @@ impl<'f, 'w, G: Gateway> Face<'f, 'w, G> {
             changes: Vec::new(),
             due: None,
             armed: Instant::now(),
+            question: Arc::default(),
             untold: false,
             note: String::new(),
             tick: 0,
@@ -138,8 +141,7 @@ impl<'f, 'w, G: Gateway> Face<'f, 'w, G> {
             typed: VecDeque::new(),
             pages: Vec::new(),
             overlay: None,
-            interrupted: None,
-            turn_interrupted: false,
+            interruptions: Interruptions::default(),
             forced: None,
             ending: None,
             abandoned: false,
@@ -194,7 +196,7 @@ impl<'f, 'w, G: Gateway> Face<'f, 'w, G> {
     /// Reads keys from now on.
     fn listen(&mut self) {
         if self.keys.is_none() {
-            self.keys = Some(Keys::start(self.parts.to.clone()));
+            self.keys = Some(Keys::start(self.parts.to.clone(), Arc::clone(&self.question)));
         }
     }
 
@@ -228,23 +230,20 @@ impl<'f, 'w, G: Gateway> Face<'f, 'w, G> {
 
     /// The first one interrupts the turn; a second one within the turn or within two seconds stops the session.
     fn interrupt(&mut self) {
-        let again = self.turn_interrupted || self.interrupted.is_some_and(|at| at.elapsed() < TWICE);
-        self.interrupted = Some(Instant::now());
-        if again {
-            return self.stop(Some(Exit::Interrupted));
-        }
-        match self.transcript.state {
-            SessionState::WaitingInput | SessionState::Reviewing | SessionState::Closed => {
-                self.remark(text::NOTE_NO_TURN);
-            }
+        let turn = match self.transcript.state {
+            SessionState::WaitingInput | SessionState::Reviewing | SessionState::Closed => false,
             SessionState::Opening
             | SessionState::Running
             | SessionState::WaitingApproval
-            | SessionState::WaitingExtension => {
-                self.turn_interrupted = true;
-                self.send(Order::Interrupt);
-                self.remark(text::NOTE_INTERRUPTED);
-            }
+            | SessionState::WaitingExtension => true,
+        };
+        if self.interruptions.again(Instant::now(), turn) {
+            self.stop(Some(Exit::Interrupted));
+        } else if turn {
+            self.send(Order::Interrupt);
+            self.remark(text::NOTE_INTERRUPTED);
+        } else {
+            self.remark(text::NOTE_NO_TURN);
         }
     }
 

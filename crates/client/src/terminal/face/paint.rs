@@ -42,7 +42,7 @@ impl<G: Gateway> Face<'_, '_, G> {
         let text = rows.iter().map(|row| row.render(paint) + "\n").collect();
         if let Err(text) = prompt.print(text) {
             let written = self.parts.world.out.write_all(text.as_bytes()).map_err(CommandError::from);
-            self.survive(written);
+            self.survive(&written);
         }
     }
 
@@ -84,14 +84,14 @@ impl<G: Gateway> Face<'_, '_, G> {
             }
             None => self.screen.draw(out, record, &live::rows(&self.transcript, &self.mode, moment)),
         };
-        self.survive(drawn);
+        self.survive(&drawn);
     }
 
     /// Back to the record.
     pub(super) fn unpage(&mut self) {
         if !self.blind {
             let back = self.screen.unpage(self.parts.world.out);
-            self.survive(back);
+            self.survive(&back);
         }
     }
 
@@ -102,7 +102,7 @@ impl<G: Gateway> Face<'_, '_, G> {
         live::question(&self.mode, moment)
     }
 
-    fn survive(&mut self, drawn: Result<(), CommandError>) {
+    fn survive(&mut self, drawn: &Result<(), CommandError>) {
         if drawn.is_err() {
             self.caught(Caught::HangUp);
         }
