@@ -71,7 +71,8 @@ fn a_change_set_is_applied_by_file_and_then_whole() {
 #[test]
 fn a_tree_that_moved_is_merged_three_way_or_nothing_is_applied() {
     let world = World::new();
-    world.write("long.txt", &(1..=30).map(|n| format!("line {n}\n")).collect::<String>());
+    let lines: Vec<String> = (1..=30).map(|n| format!("line {n}")).collect();
+    world.write("long.txt", &(lines.join("\n") + "\n"));
     world.git(&["add", "."]);
     world.git(&["commit", "-qm", "long"]);
     let edit = call("edit", json!({"path": "long.txt", "old": "line 5\n", "new": "line five\n"}));

@@ -21,8 +21,8 @@ pub(crate) struct Run {
 }
 
 /// A call for a script.
-pub(crate) fn call(name: &str, arguments: Value) -> Value {
-    json!({"name": name, "arguments": arguments})
+pub(crate) fn call(name: &str, arguments: impl Into<Value>) -> Value {
+    json!({"name": name, "arguments": arguments.into()})
 }
 
 /// A command for a script.
