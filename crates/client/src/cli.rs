@@ -1,6 +1,6 @@
 //! What may be typed: the commands of `enclos` and their options, as they stand on the command line.
 //!
-//! Nothing here reads a file, the environment or a terminal; what the words mean is decided in [`crate::hi`].
+//! Nothing here reads a file, the environment or a terminal; what the words mean is decided in `hi`.
 
 use std::path::PathBuf;
 

@@ -76,7 +76,7 @@ impl History {
         self.restart_untold = !between_turns;
     }
 
-    /// Index of the first message that a compaction keeps: the last [`KEPT_TURNS`] answers of the model and what
+    /// Index of the first message that a compaction keeps: the last `KEPT_TURNS` answers of the model and what
     /// follows them. `None` when there is nothing between the task and them.
     pub fn compaction_point(&self) -> Option<usize> {
         let is_answer = |message: &Message| matches!(message, Message::Assistant { .. });
