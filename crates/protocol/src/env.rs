@@ -32,7 +32,7 @@ variables! {
     /// Actions of a session.
     MAX_ACTIONS = "ENCLOS_SESSION_MAX_ACTIONS", "Tool calls of a session", "150";
     /// Minutes of a session.
-    MAX_MINUTES = "ENCLOS_SESSION_MAX_MINUTES", "Minutes since a session's start", "45";
+    MAX_MINUTES = "ENCLOS_SESSION_MAX_MINUTES", "Minutes of a session, from its start or, at a terminal, from the last message", "45";
     /// Extensions of a session.
     MAX_EXTENSIONS = "ENCLOS_SESSION_MAX_EXTENSIONS", "Extensions of a session, each a third of its budget", "5";
     /// Tokens of a session.
