@@ -6,13 +6,39 @@ use std::ffi::OsStr;
 use std::path::Path;
 use std::process::{Command, Output};
 
+/// What `cargo run` tells this program about itself. Handed on to another cargo, it would make build scripts that watch
+/// these variables run again, and everything above them be built again.
+const OWN: &[&str] = &[
+    "CARGO_MANIFEST_DIR",
+    "CARGO_MANIFEST_PATH",
+    "CARGO_MANIFEST_LINKS",
+    "CARGO_PKG_AUTHORS",
+    "CARGO_PKG_DESCRIPTION",
+    "CARGO_PKG_HOMEPAGE",
+    "CARGO_PKG_LICENSE",
+    "CARGO_PKG_LICENSE_FILE",
+    "CARGO_PKG_NAME",
+    "CARGO_PKG_README",
+    "CARGO_PKG_REPOSITORY",
+    "CARGO_PKG_RUST_VERSION",
+    "CARGO_PKG_VERSION",
+    "CARGO_PKG_VERSION_MAJOR",
+    "CARGO_PKG_VERSION_MINOR",
+    "CARGO_PKG_VERSION_PATCH",
+    "CARGO_PKG_VERSION_PRE",
+];
+
 /// A command that has not been started yet.
 #[expect(
     clippy::disallowed_methods,
     reason = "the automation runs host programs; the product does not use it"
 )]
 pub(crate) fn command(program: impl AsRef<OsStr>) -> Command {
-    Command::new(program)
+    let mut command = Command::new(program);
+    for name in OWN {
+        command.env_remove(name);
+    }
+    command
 }
 
 /// A cargo command in the folder `root`.

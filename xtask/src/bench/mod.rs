@@ -58,14 +58,14 @@ pub(crate) fn run(words: &[String]) -> Result<(), String> {
 }
 
 fn print(rows: &[Row]) {
-    println!("{:<44} {:>14}  {:<40} {:<24} met", "figure", "here", "beside it", "aim");
+    println!("{:<44} {:>17}  {:<50} {:<24} met", "figure", "here", "beside it", "aim");
     for row in rows {
         let met = match row.met {
             Some(true) => "yes",
             Some(false) => "no",
             None => "",
         };
-        println!("{:<44} {:>14}  {:<40} {:<24} {met}", row.what, row.ours, row.beside, row.aim);
+        println!("{:<44} {:>17}  {:<50} {:<24} {met}", row.what, row.ours, row.beside, row.aim);
     }
 }
 

@@ -28,7 +28,7 @@ pub(crate) fn rows(place: &Place, effort: Effort) -> Vec<Row> {
 /// The difference between a long and a short session, shared out over the calls that the long one has more.
 fn call(place: &Place, effort: Effort) -> Result<Row, String> {
     let (mut one, mut many) = (Vec::new(), Vec::new());
-    for _ in 0..effort.samples / 4 {
+    for _ in 0..effort.samples / 2 {
         one.push(timed(session(place, 1)?)?);
         many.push(timed(session(place, MANY)?)?);
     }
