@@ -127,3 +127,15 @@ fn the_word_of_a_terminal_interrupt_is_exit_130_and_the_session_stays() {
     eventually("nothing is left", || !alive("sleep\u{0}3118"));
     assert_ne!(world.sessions()[0]["state"], "closed");
 }
+
+#[test]
+fn what_a_card_cannot_show_whole_is_refused() {
+    let world = World::new();
+    let long = "line\n".repeat(2001);
+    let write = call("write", json!({"path": "long.txt", "content": long}));
+    let run = world.run("strict", &[turn(&[write]), say("done")]);
+    assert_eq!(run.code, 0, "{}", run.stderr);
+    assert!(run.of("approval.requested").is_empty());
+    let error = run.of("call.errored")[0]["error"].as_str().unwrap().to_owned();
+    assert!(error.contains("2000 lines"), "{error}");
+}

@@ -68,7 +68,7 @@ fn of_event(event: &Event, key: &CommitKey) -> (&'static str, Map<String, Value>
             ]);
             ("model.answered", entry)
         }
-        Event::ModelFailed { error } => ("model.failed", facts([("error", json!(error))])),
+        Event::ModelFailed { error } => ("model.failed", facts([("error", text(error))])),
         Event::Interrupted { by } => ("turn.interrupted", facts([("by", json(by))])),
         Event::Failed { call, error } => {
             ("call.errored", facts([("call", json(call)), ("error", text(error))]))

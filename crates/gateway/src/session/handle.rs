@@ -9,13 +9,17 @@ use enclos_core::session::{Approval, Event, Outcome, Remembered, Settlement};
 use enclos_core::verdict::Verdict;
 use enclos_protocol::api::Answering;
 use enclos_protocol::event::{ApprovalState, Body, Of};
+use enclos_sandbox::FileOp;
 use serde_json::json;
 
 use super::entry::{self, facts};
 use super::judge::{Decided, Judged};
 use super::record::Facts;
 use super::{Exit, Finish, Flow, Halt, Live};
-use crate::effects;
+use crate::effects::{self, Action};
+
+/// Lines that a card may have. What cannot be shown whole is refused.
+const MOST_LINES: usize = 2000;
 
 /// Words of a command whose files an approval is bound to.
 const MOST_NAMED: usize = 64;
@@ -162,6 +166,11 @@ impl Live {
         if matches!(self.answering, Answering::Nobody(_)) && self.on_ask == OnAsk::Deny {
             let reason = Canceled::Refused { who: automation("headless.on_ask"), word: None };
             return self.refuse(call, decided, reason).await.map(|()| Flow::On);
+        }
+        if lines_to_show(&decided.action) > MOST_LINES {
+            let error =
+                format!("a person cannot be shown over {MOST_LINES} lines: split the call into smaller ones");
+            return self.fail(call, error).await.map(|()| Flow::On);
         }
         let minutes = self.policy.settings().expiry_minutes.unwrap_or(enclos_core::policy::EXPIRY_MINUTES);
         let expires_us =
@@ -326,6 +335,17 @@ impl Live {
             Ok(None) => json!("absent"),
             Err(error) => json!(error.to_string()),
         }
+    }
+}
+
+/// Lines that a card of this action needs at the least.
+fn lines_to_show(action: &Action) -> usize {
+    let lines = |text: &str| text.lines().count();
+    match action {
+        Action::Command(text) => lines(text),
+        Action::File(FileOp::Write { content, .. }) => lines(content),
+        Action::File(FileOp::Edit { old, new, .. }) => lines(old) + lines(new),
+        Action::File(_) => 1,
     }
 }
 
