@@ -12,7 +12,7 @@ use enclos_core::policy::Policy;
 use enclos_core::session::{Event, Outcome, Phase};
 use enclos_core::verdict::Verdict;
 use enclos_protocol::api::{
-    Attached, CommandQuestion, ExplainRequest, Gateway, OpenRequest, ResumeRequest, SandboxRequest,
+    Answering, Attached, CommandQuestion, ExplainRequest, Gateway, OpenRequest, ResumeRequest, SandboxRequest,
 };
 use enclos_protocol::changeset::{AppliedView, ChangeSetView};
 use enclos_protocol::env::{self, Environment};
@@ -145,9 +145,32 @@ impl Local {
             );
         }
         let layer = self.places.session(id).join("layer");
-        changes::recover(&self.places.session(id))?;
         // The sealed half is believed, not the row that a listing shows.
         Ok((Sealed::of(row.extra)?.repo, layer))
+    }
+
+    /// What a session is opened with, a new one and one that is taken up alike. Its control socket listens from here.
+    fn opening(&self, id: &SessionId, basis: Basis, way: Way) -> Result<Opening, ApiError> {
+        let orders = mpsc::unbounded_channel();
+        let control = self.listen(id, &orders.0)?;
+        Ok(Opening {
+            clock: self.clock.clone(),
+            store: basis.store,
+            config: self.config.clone(),
+            person: self.person.clone(),
+            home: self.home(),
+            repo: basis.repo,
+            policy: basis.policy,
+            sources: basis.sources,
+            model: basis.model,
+            context_tokens: basis.context_tokens,
+            answering: way.answering,
+            conversation: way.conversation,
+            patch: way.patch,
+            again: way.again,
+            control: Some(control),
+            orders,
+        })
     }
 
     fn listen(&self, id: &SessionId, orders: &mpsc::UnboundedSender<Order>) -> Result<Control, ApiError> {
@@ -183,6 +206,24 @@ fn new_id(now_us: i64) -> Result<SessionId, ApiError> {
         .map(|b| char::from(*b))
         .collect();
     Ok(SessionId::new(format!("sess_{text}")))
+}
+
+/// What a session stands on.
+struct Basis {
+    store: Store,
+    repo: Repo,
+    policy: Policy,
+    sources: Vec<String>,
+    model: Model,
+    context_tokens: Option<u64>,
+}
+
+/// How a session is driven.
+struct Way {
+    answering: Answering,
+    conversation: bool,
+    patch: Option<PathBuf>,
+    again: Map<String, Value>,
 }
 
 /// What a session is opened with again.
@@ -228,26 +269,14 @@ impl Gateway for Local {
             policy: absolute(request.policy),
             repo: repo.root.clone(),
         };
-        let orders = mpsc::unbounded_channel();
-        let control = self.listen(&id, &orders.0)?;
-        let opening = Opening {
-            clock: self.clock.clone(),
-            store,
-            config: self.config.clone(),
-            person: self.person.clone(),
-            home: self.home(),
-            repo,
-            policy,
-            sources: sources.described(),
-            model,
-            context_tokens,
+        let way = Way {
             answering: request.answering,
             conversation: request.conversation,
             patch: request.patch,
             again: sealed.to_map(),
-            control: Some(control),
-            orders,
         };
+        let basis = Basis { store, repo, policy, sources: sources.described(), model, context_tokens };
+        let opening = self.opening(&id, basis, way)?;
         session::open(id, request.task, opening).await
     }
 
@@ -261,26 +290,14 @@ impl Gateway for Local {
             Choice { preset: sealed.preset.as_deref(), files: &sealed.policy, repo: Some(&repo.root) };
         let (sources, policy) = self.policy(choice)?;
         let (model, context_tokens, _) = self.model(Some(&sealed.model))?;
-        let orders = mpsc::unbounded_channel();
-        let control = self.listen(&request.session, &orders.0)?;
-        let opening = Opening {
-            clock: self.clock.clone(),
-            store,
-            config: self.config.clone(),
-            person: self.person.clone(),
-            home: self.home(),
-            repo,
-            policy,
-            sources: sources.described(),
-            model,
-            context_tokens,
+        let way = Way {
             answering: request.answering,
             conversation: request.conversation,
             patch: request.patch,
             again: Map::new(),
-            control: Some(control),
-            orders,
         };
+        let basis = Basis { store, repo, policy, sources: sources.described(), model, context_tokens };
+        let opening = self.opening(&request.session, basis, way)?;
         session::resume(lease, opening, Again { extend: request.extend, message: request.message }).await
     }
 
