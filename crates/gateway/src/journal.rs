@@ -24,7 +24,11 @@ pub(crate) fn export(
 pub(crate) fn verify_file(file: &Path) -> Verification {
     match std::fs::File::open(file) {
         Ok(opened) => view(&journal::verify(&mut BufReader::new(opened))),
-        Err(error) => unreadable(format!("`{}` cannot be read: {error}", file.display())),
+        Err(error) => unreadable(format!(
+            "`{}` cannot be read: {error}. Give a file that `enclos journal export -o FILE` wrote, or none to verify \
+             the journal of this machine",
+            file.display()
+        )),
     }
 }
 

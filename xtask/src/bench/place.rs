@@ -37,11 +37,7 @@ impl Place {
         for name in ["README.md", "src/main.c", "src/lib.c"] {
             write(&repo.join(name), "one line\n")?;
         }
-        git(&repo, &["init", "--quiet"])?;
-        git(&repo, &["add", "--all"])?;
-        let who =
-            ["-c", "user.name=bench", "-c", "user.email=bench@example.org", "-c", "commit.gpgsign=false"];
-        git(&repo, &[&who[..], &["commit", "--quiet", "--message=first"]].concat())?;
+        commit_all(&repo)?;
         Ok(Self { root: root.to_path_buf(), folder, repo, binary: target.join("release/enclos") })
     }
 
@@ -58,12 +54,13 @@ impl Place {
         enclos
     }
 
-    /// A folder with `count` small files, a hundred in each subfolder.
+    /// A repository with `count` small files, a hundred in each subfolder.
     pub(crate) fn large(&self, count: usize) -> Result<PathBuf, String> {
         let large = self.folder.join("large");
         for n in 0..count {
             write(&large.join(format!("{}/{n}.txt", n / 100)), "one line\n")?;
         }
+        commit_all(&large)?;
         Ok(large)
     }
 
@@ -92,6 +89,14 @@ pub(crate) fn write(path: &Path, text: &str) -> Result<(), String> {
 
 fn told(path: &Path, error: &std::io::Error) -> String {
     format!("`{}`: {error}", path.display())
+}
+
+/// Makes the folder a repository whose one commit has all of it.
+fn commit_all(repo: &Path) -> Result<(), String> {
+    git(repo, &["init", "--quiet"])?;
+    git(repo, &["add", "--all"])?;
+    let who = ["-c", "user.name=bench", "-c", "user.email=bench@example.org", "-c", "commit.gpgsign=false"];
+    git(repo, &[&who[..], &["commit", "--quiet", "--message=first"]].concat())
 }
 
 fn git(repo: &Path, words: &[&str]) -> Result<(), String> {

@@ -28,7 +28,8 @@ pub enum ModelSpec {
 
 impl ModelSpec {
     /// Reads `script:FILE`, or `openai:URL#MODEL` with its options after the URL or after the model:
-    /// `tool_mode=native|json_schema`, `context_tokens=N` (the model's window) and `max_tokens=N` (of one answer).
+    /// `tool_mode=native|json_schema`, `context_tokens=N` (the model's window), `max_tokens=N` (of one answer) and
+    /// `temperature=T` (0 to 2).
     ///
     /// Error: [`ModelError::Spec`], which names what was expected.
     pub fn parse(text: &str) -> Result<Self, ModelError> {
@@ -64,6 +65,7 @@ pub struct OpenAiSpec {
     tool_mode: ToolMode,
     context_tokens: Option<u64>,
     max_tokens: Option<u64>,
+    temperature: Option<f64>,
 }
 
 impl OpenAiSpec {
@@ -80,6 +82,7 @@ impl OpenAiSpec {
             tool_mode: ToolMode::Native,
             context_tokens: None,
             max_tokens: None,
+            temperature: None,
         };
         let mut seen = Vec::new();
         for option in before.split('&').chain(after.split('&')).filter(|option| !option.is_empty()) {
@@ -102,9 +105,11 @@ impl OpenAiSpec {
             }
             ("context_tokens", _) => self.context_tokens = Some(count(name, value)?),
             ("max_tokens", _) => self.max_tokens = Some(count(name, value)?),
+            ("temperature", _) => self.temperature = Some(temperature(value)?),
             _ => {
                 return Err(format!(
-                    "unknown option `{name}`: expected `tool_mode`, `context_tokens` or `max_tokens`; \
+                    "unknown option `{name}`: expected `tool_mode`, `context_tokens`, `max_tokens` or \
+                     `temperature`; \
                      a key never goes in the address"
                 ));
             }
@@ -130,6 +135,11 @@ impl OpenAiSpec {
     /// The most tokens of one answer, to be asked of the server; none: the server's own limit.
     pub fn max_tokens(&self) -> Option<u64> {
         self.max_tokens
+    }
+
+    /// How freely the model chooses its words; none: the server's own value.
+    pub fn temperature(&self) -> Option<f64> {
+        self.temperature
     }
 
     /// Scheme, host and port.
@@ -170,8 +180,11 @@ impl fmt::Display for OpenAiSpec {
         let mode = (self.tool_mode == ToolMode::JsonSchema).then(|| "tool_mode=json_schema".to_owned());
         let window = self.context_tokens.map(|tokens| format!("context_tokens={tokens}"));
         let most = self.max_tokens.map(|tokens| format!("max_tokens={tokens}"));
-        for (option, mark) in
-            [mode, window, most].into_iter().flatten().zip(std::iter::once('?').chain(std::iter::repeat('&')))
+        let free = self.temperature.map(|value| format!("temperature={value}"));
+        for (option, mark) in [mode, window, most, free]
+            .into_iter()
+            .flatten()
+            .zip(std::iter::once('?').chain(std::iter::repeat('&')))
         {
             write!(f, "{mark}{option}")?;
         }
@@ -189,6 +202,12 @@ impl fmt::Debug for OpenAiSpec {
 fn count(name: &str, value: &str) -> Result<u64, String> {
     let number = value.parse().ok().filter(|&number: &u64| number > 0);
     number.ok_or_else(|| format!("`{name}={value}`: expected a whole number above 0"))
+}
+
+/// A temperature as servers take it.
+fn temperature(value: &str) -> Result<f64, String> {
+    let number = value.parse().ok().filter(|number| (0.0..=2.0).contains(number));
+    number.ok_or_else(|| format!("`temperature={value}`: expected a number from 0 to 2"))
 }
 
 /// The base of an address: `/v1` when it has no path, without a `/chat/completions` at its end.
@@ -242,6 +261,13 @@ mod tests {
                 spec.to_string(),
                 "openai:http://127.0.0.1:8080/v1#qwen2.5:1.5b?tool_mode=json_schema"
             );
+        }
+        let spec = openai("openai:https://llm.example#m?temperature=0.2");
+        assert_eq!(spec.temperature(), Some(0.2));
+        assert_eq!(spec.to_string(), "openai:https://llm.example/v1#m?temperature=0.2");
+        for wrong in ["-1", "2.1", "NaN", "warm", ""] {
+            let said = refused(&format!("openai:https://llm.example#m?temperature={wrong}"));
+            assert!(said.contains("expected a number from 0 to 2"), "{said}");
         }
         let spec = openai("openai:https://llm.example#m?context_tokens=8192&tool_mode=native");
         assert_eq!((spec.context_tokens(), spec.tool_mode()), (Some(8192), ToolMode::Native));

@@ -1,8 +1,8 @@
 //! `tool_mode=json_schema`: one object of the offered schema, or words for the model that say what is wrong.
 
 use enclos_connect::model::Delta;
-use enclos_core::model::{Answer, Proposed};
-use serde_json::json;
+use enclos_core::model::{Answer, Proposed, Request};
+use serde_json::{Value, json};
 
 use crate::support::{Server, ask, request, run, stream};
 
@@ -77,7 +77,13 @@ fn a_native_call_is_not_of_the_form() {
     let answer = run(ask(&server.model("?tool_mode=json_schema"), &request())).0.expect("an answer");
     assert!(answer.calls.is_empty() && answer.malformed.is_some(), "{answer:?}");
     let body = server.body(0);
-    let schema = &body["response_format"]["json_schema"]["schema"];
-    assert_eq!(schema["anyOf"].as_array().map(Vec::len), Some(4));
+    let forms =
+        |body: &Value| body["response_format"]["json_schema"]["schema"]["anyOf"].as_array().map(Vec::len);
+    assert_eq!(forms(&body), Some(3), "the tools, no end yet");
     assert!(body.get("tools").is_none());
+
+    let server = Server::start(vec![stream(&[call, "[DONE]"])]);
+    let later = Request { completed_calls: 1, ..request() };
+    run(ask(&server.model("?tool_mode=json_schema"), &later)).0.expect("an answer");
+    assert_eq!(forms(&server.body(0)), Some(4));
 }

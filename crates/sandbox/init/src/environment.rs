@@ -25,6 +25,8 @@ pub(crate) fn build(setup: &Setup) -> Vec<String> {
         "TERM=dumb".into(),
         "TMPDIR=/tmp".into(),
         "CI=1".into(),
+        // Python's compiled files are nobody's work: they stay out of the workspace and of the change set.
+        "PYTHONPYCACHEPREFIX=/tmp/.pycache".into(),
     ];
     all.extend(others);
     all

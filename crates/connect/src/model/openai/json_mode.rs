@@ -1,7 +1,8 @@
 //! `tool_mode=json_schema`: the whole answer is one JSON object of a schema that the server enforces.
 //!
 //! The schema offers each tool as `{"tool": NAME, "arguments": {…}}` and the end as `{"final": TEXT}`. An answer that is
-//! neither is no call and no end: the model is told, and nothing of it runs. In the history, calls are written in the same
+//! neither is no call and no end: the model is told, and nothing of it runs. The first answer of a session has to be a call:
+//! small models otherwise end at once and claim the work. In the history, calls are written in the same
 //! form and results come as quoted messages of the person's side, since the templates of small models know no other.
 
 use std::fmt::Write as _;
@@ -17,18 +18,20 @@ use super::request::{Body, NO_RESULT, Talk, arguments};
 /// What the model is told of the form.
 const FORM: &str = "Answer with exactly one JSON object and nothing else. To use a tool: \
     {\"tool\": NAME, \"arguments\": {...}}, one tool at a time; its result follows in the next message. \
-    When the task is done, or to speak to the person: {\"final\": TEXT}.";
+    Nothing happens but by a tool: look, change and check with tools first. \
+    When the results show that the task is done, or to speak to the person: {\"final\": TEXT}.";
 
 /// The body.
 pub(super) fn body<'a>(spec: &'a OpenAiSpec, request: &Request, with_usage: bool) -> Body<'a> {
     let mut body = Body::new(spec, history(request), with_usage);
-    body.response_format = RawValue::from_string(format(&request.tools)).ok();
+    let may_end = request.completed_calls > 0 || request.tools.is_empty();
+    body.response_format = RawValue::from_string(format(&request.tools, may_end)).ok();
     body
 }
 
 /// The format asked for: one of the offered calls, or the end. Written by hand, since servers write the members of an
 /// object in the order of the schema, and a model that writes the arguments first does not yet know of which tool.
-fn format(tools: &[ToolSpec]) -> String {
+fn format(tools: &[ToolSpec], may_end: bool) -> String {
     let object = |properties: &str, required: &str| {
         format!(
             r#"{{"type":"object","properties":{{{properties}}},"required":[{required}],"additionalProperties":false}}"#
@@ -38,12 +41,38 @@ fn format(tools: &[ToolSpec]) -> String {
         let mut arguments = tool.schema.clone();
         rebase(&mut arguments, &format!("#/anyOf/{place}/properties/arguments"));
         let name = Value::from(tool.name.as_str());
+        let arguments = in_order(&arguments);
         object(&format!(r#""tool":{{"const":{name}}},"arguments":{arguments}"#), r#""tool","arguments""#)
     };
-    let end = object(r#""final":{"type":"string"}"#, r#""final""#);
-    let forms: Vec<String> = tools.iter().enumerate().map(call).chain([end]).collect();
+    let end = may_end.then(|| object(r#""final":{"type":"string"}"#, r#""final""#));
+    let forms: Vec<String> = tools.iter().enumerate().map(call).chain(end).collect();
     let schema = format!(r#"{{"anyOf":[{}]}}"#, forms.join(","));
     format!(r#"{{"type":"json_schema","json_schema":{{"name":"answer","strict":true,"schema":{schema}}}}}"#)
+}
+
+/// A schema as text, the required members of its properties first and as the tool lists them: what to replace before
+/// what to replace it with.
+fn in_order(schema: &Value) -> String {
+    let (Some(members), Some(Value::Object(properties))) = (schema.as_object(), schema.get("properties"))
+    else {
+        return schema.to_string();
+    };
+    let required = schema.get("required").and_then(Value::as_array).into_iter().flatten();
+    let required: Vec<&str> = required.filter_map(Value::as_str).collect();
+    let place = |name: &str| required.iter().position(|required| *required == name).unwrap_or(required.len());
+    let mut sorted: Vec<(&String, &Value)> = properties.iter().collect();
+    sorted.sort_by_key(|(name, _)| place(name));
+    let text = |(name, value): (&String, String)| format!("{}:{value}", Value::from(name.as_str()));
+    let properties: Vec<String> =
+        sorted.into_iter().map(|(name, value)| text((name, value.to_string()))).collect();
+    let properties = format!("{{{}}}", properties.join(","));
+    let members: Vec<String> = members
+        .iter()
+        .map(|(name, value)| {
+            text((name, if name == "properties" { properties.clone() } else { value.to_string() }))
+        })
+        .collect();
+    format!("{{{}}}", members.join(","))
 }
 
 /// Points the references within a tool's own schema to where it now stands.
@@ -112,7 +141,7 @@ fn instructions(request: &Request) -> String {
     }
     text.push_str("\n\nTools, each with the JSON Schema of its arguments:");
     for tool in &request.tools {
-        let _ = write!(text, "\n- {}: {} {}", tool.name, tool.description, tool.schema);
+        let _ = write!(text, "\n- {}: {} {}", tool.name, tool.description, in_order(&tool.schema));
     }
     text
 }
@@ -182,7 +211,7 @@ mod tests {
 
     #[test]
     fn the_schema_offers_each_tool_and_the_end_with_the_name_first() {
-        let text = format(&[tool("read", json!({ "type": "object" })), tool("ba\"sh", json!(true))]);
+        let text = format(&[tool("read", json!({ "type": "object" })), tool("ba\"sh", json!(true))], true);
         let value: Value = serde_json::from_str(&text).unwrap();
         let forms = &value["json_schema"]["schema"]["anyOf"];
         assert_eq!(forms[0]["properties"]["tool"]["const"], "read");
@@ -194,10 +223,35 @@ mod tests {
     }
 
     #[test]
+    fn required_members_come_first_in_the_order_of_the_tool() {
+        let schema = json!({
+            "properties": { "a": { "type": "string" }, "new": {}, "old": {}, "path": {} },
+            "required": ["path", "old", "new"],
+            "type": "object",
+        });
+        let text = in_order(&schema);
+        assert!(
+            text.contains(r#""properties":{"path":{},"old":{},"new":{},"a":{"type":"string"}}"#),
+            "{text}"
+        );
+        assert_eq!(serde_json::from_str::<Value>(&text).unwrap(), schema);
+        assert_eq!(in_order(&json!(true)), "true");
+    }
+
+    #[test]
+    fn the_first_answer_is_a_call() {
+        let forms = |may_end| {
+            let value: Value = serde_json::from_str(&format(&[tool("read", json!({}))], may_end)).unwrap();
+            value["json_schema"]["schema"]["anyOf"].as_array().unwrap().len()
+        };
+        assert_eq!((forms(false), forms(true)), (1, 2));
+    }
+
+    #[test]
     fn references_follow_their_schema() {
         let schema =
             json!({ "properties": { "a": { "$ref": "#/$defs/x" } }, "$defs": { "x": { "type": "string" } } });
-        let text = format(&[tool("t", schema)]);
+        let text = format(&[tool("t", schema)], true);
         assert!(text.contains(r##""$ref":"#/anyOf/0/properties/arguments/$defs/x""##), "{text}");
     }
 

@@ -26,6 +26,8 @@ pub(super) struct Body<'a> {
     stream_options: Option<Value>,
     #[serde(skip_serializing_if = "Option::is_none")]
     max_tokens: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    temperature: Option<f64>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     tools: Vec<Value>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -41,6 +43,7 @@ impl<'a> Body<'a> {
             stream: true,
             stream_options: with_usage.then(|| json!({ "include_usage": true })),
             max_tokens: spec.max_tokens(),
+            temperature: spec.temperature(),
             tools: Vec::new(),
             response_format: None,
         }

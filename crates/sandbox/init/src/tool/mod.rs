@@ -2,6 +2,7 @@
 //! is asked. Its answer goes into a pipe: a length, then JSON, then raw bytes.
 mod delete;
 mod list;
+mod nearest;
 mod path;
 mod read;
 mod search;

@@ -1,5 +1,6 @@
 //! Writing and editing. A file is replaced as a whole or not at all: the new content is written beside it and
 //! renamed over it. Links are never written through; execute bits stay.
+use super::nearest::nearest;
 use super::path::{Place, text};
 use super::read::regular;
 use super::{Answer, fault};
@@ -67,12 +68,7 @@ fn only(content: &str, old: &str, path: &str) -> Result<usize, Fault> {
     }
     match places.as_slice() {
         [one] => Ok(*one),
-        [] => Err(fault(
-            FaultKind::NoMatch,
-            format!(
-                "the text to replace is not in `{path}`; read it again and copy the text exactly, spaces included"
-            ),
-        )),
+        [] => Err(fault(FaultKind::NoMatch, no_match(content, old, path))),
         many => Err(fault(
             FaultKind::ManyMatches,
             format!(
@@ -81,6 +77,14 @@ fn only(content: &str, old: &str, path: &str) -> Result<usize, Fault> {
             ),
         )),
     }
+}
+
+fn no_match(content: &str, old: &str, path: &str) -> String {
+    let message = format!(
+        "the text to replace is not in `{path}`; copy it exactly from what `read` shows, spaces included"
+    );
+    let Some((line, shown)) = nearest(content, old) else { return message };
+    format!("{message}. The nearest, at line {line}, is:\n{}", shown.join("\n"))
 }
 
 /// Permission bits of the regular file there; `None` when nothing is.
@@ -136,6 +140,8 @@ mod tests {
     fn exactly_once() {
         assert_eq!(only("a b c", "b", "f").unwrap(), 2);
         assert_eq!(only("a b c", "x", "f").unwrap_err().kind, FaultKind::NoMatch);
+        let near = only("\ta = b;\n", "a  =  b;", "f").unwrap_err().message;
+        assert!(near.ends_with("spaces included. The nearest, at line 1, is:\n\ta = b;"), "{near}");
         assert!(only("b b b", "b", "f").unwrap_err().message.contains("3 times"));
         assert_eq!(only("aaa", "aa", "f").unwrap_err().kind, FaultKind::ManyMatches, "overlapping");
         assert_eq!(only("éé", "é", "f").unwrap_err().kind, FaultKind::ManyMatches);
