@@ -61,6 +61,7 @@ fn class(name: &str) -> Option<Class> {
         _ if last.ends_with("password") || last.ends_with("passwd") => Class::Password,
         "secret" | "token" | "jeton" | "apikey" | "credential" | "credentials" | "accesskey"
         | "secretkey" | "authtoken" | "authkey" | "privatekey" | "clientsecret" => Class::Token,
+        "auth" if before == "rediscli" => Class::Password,
         "id" if matches!(before, "access" | "client") => Class::Key,
         "key" if announces_key(before) => Class::Token,
         "key" | "auth" => Class::Key,
