@@ -11,4 +11,5 @@ mod harness;
 mod journal;
 mod killed;
 mod loops;
+mod policies;
 mod repositories;

@@ -8,6 +8,10 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::text::help;
 
+mod versions;
+
+pub use versions::{PolicyApplyArgs, PolicyHistoryArgs, PolicyRollbackArgs, PolicyShowArgs};
+
 /// The command line, as typed.
 #[derive(Debug, Parser)]
 #[command(name = "enclos", version, about = help::ABOUT, before_help = help::EXAMPLES, after_help = help::CODES)]
@@ -273,6 +277,18 @@ pub enum PolicyCommand {
     /// Reads a command.
     #[command(about = help::EXPLAIN_COMMAND, before_help = help::EXPLAIN_COMMAND_EXAMPLES)]
     ExplainCommand(ExplainCommandArgs),
+    /// Saves a policy.
+    #[command(about = help::POLICY_APPLY, before_help = help::POLICY_APPLY_EXAMPLES)]
+    Apply(PolicyApplyArgs),
+    /// Lists versions.
+    #[command(about = help::HISTORY, before_help = help::HISTORY_EXAMPLES)]
+    History(PolicyHistoryArgs),
+    /// Goes back to a version.
+    #[command(about = help::ROLLBACK, before_help = help::ROLLBACK_EXAMPLES)]
+    Rollback(PolicyRollbackArgs),
+    /// Shows a policy.
+    #[command(about = help::POLICY_SHOW, before_help = help::POLICY_SHOW_EXAMPLES)]
+    Show(PolicyShowArgs),
 }
 
 /// `policy check`.

@@ -12,6 +12,7 @@ use enclos_protocol::error::{ApiError, Fault};
 use serde::Deserialize;
 
 use crate::places::Places;
+use crate::policies::ScopeName;
 
 /// The configuration for the whole machine.
 const MACHINE_FILE: &str = "/etc/enclos/config.toml";
@@ -23,6 +24,7 @@ struct Written {
     model: Option<String>,
     preset: Option<String>,
     models: BTreeMap<String, ModelEntry>,
+    projects: BTreeMap<String, PathBuf>,
     execution: Execution,
 }
 
@@ -61,6 +63,8 @@ pub(crate) struct Config {
     pub preset: Option<String>,
     /// Models by name.
     pub models: BTreeMap<String, ModelEntry>,
+    /// The project of each repository.
+    projects: BTreeMap<PathBuf, ScopeName>,
     /// The limits of a session.
     pub limits: Limits,
     /// Seconds of one command.
@@ -112,16 +116,48 @@ impl Config {
         for file in files.iter().rev() {
             models.extend(file.models.clone());
         }
+        let projects = projects(files)?;
         Ok(Self {
             model: files.iter().find_map(|file| file.model.clone()),
             preset: files.iter().find_map(|file| file.preset.clone()),
             models,
+            projects,
             limits,
             command_seconds,
             command_output_bytes,
             announced,
         })
     }
+}
+
+impl Config {
+    /// The project that a repository belongs to.
+    pub(crate) fn project_of(&self, repo: Option<&Path>) -> Option<&ScopeName> {
+        self.projects.get(repo?)
+    }
+}
+
+/// Reads the table `[projects]`, by repository. Each belongs to one project; the person's file says it before the
+/// machine's.
+fn projects(files: &[Written]) -> Result<BTreeMap<PathBuf, ScopeName>, ApiError> {
+    let mut found = BTreeMap::new();
+    for file in files.iter().rev() {
+        let mut own = BTreeMap::new();
+        for (path, repo) in &file.projects {
+            let refuse = |why: String| ApiError::new(Fault::Usage, format!("`projects.\"{path}\"` {why}"));
+            let project = ScopeName::project(path)?;
+            if !repo.is_absolute() {
+                let why = format!("is `{}`: expected the absolute path of a repository", repo.display());
+                return Err(refuse(why));
+            }
+            let repo = std::fs::canonicalize(repo).unwrap_or_else(|_| repo.clone());
+            if let Some(other) = own.insert(repo, project) {
+                return Err(refuse(format!("and the {other} name one repository: expected one of them")));
+            }
+        }
+        found.extend(own);
+    }
+    Ok(found)
 }
 
 /// Reads numbers from the environment, else from the files, and notes what differs from its default.
@@ -235,6 +271,19 @@ mod tests {
         let error = of("model = \"m\"\n\n[execution]\nsession_max_action = 3\n", &[]).unwrap_err();
         assert!(error.message.contains("line 4"), "{error}");
         assert!(error.message.contains("session_max_action"), "{error}");
+    }
+
+    #[test]
+    fn a_repository_belongs_to_one_project_and_is_named_by_its_whole_path() {
+        let text = "[projects]\n\"acme/site\" = \"/no/such/site\"\n";
+        let config = of(text, &[]).unwrap();
+        let project = config.project_of(Some(Path::new("/no/such/site"))).unwrap();
+        assert_eq!(project.to_string(), "project acme/site");
+        assert_eq!(config.project_of(Some(Path::new("/no/such"))), None);
+        for bad in ["\"../x\" = \"/r\"", "\"a\" = \"r\"", "\"a\" = \"/r\"\n\"b\" = \"/r\""] {
+            let error = of(&format!("[projects]\n{bad}\n"), &[]).unwrap_err();
+            assert!(error.message.contains("expected"), "{error}");
+        }
     }
 
     #[test]

@@ -12,14 +12,16 @@ use enclos_core::policy::Policy;
 use enclos_core::session::{Event, Outcome, Phase};
 use enclos_core::verdict::Verdict;
 use enclos_protocol::api::{
-    Answering, Attached, CommandQuestion, ExplainRequest, Gateway, OpenRequest, ResumeRequest, SandboxRequest,
+    Answering, Attached, CommandQuestion, ExplainRequest, Gateway, OpenRequest, PolicyChange, ResumeRequest,
+    SandboxRequest,
 };
 use enclos_protocol::changeset::{AppliedView, ChangeSetView};
 use enclos_protocol::env::{self, Environment};
 use enclos_protocol::error::{ApiError, Fault};
 use enclos_protocol::order::Order;
 use enclos_protocol::report::{
-    Check, Explanation, Exported, PolicyReport, SandboxRun, SessionDetail, SessionRow, Verification,
+    Check, Explanation, Exported, PolicyReport, PolicySaved, PolicyText, PolicyVersion, SandboxRun, SessionDetail,
+    SessionRow, Verification,
 };
 use enclos_store::{Lease, LeaseError, Store};
 use serde_json::{Map, Value, json};
@@ -30,7 +32,7 @@ use crate::config::Config;
 use crate::control::{self, Control};
 use crate::identity::Person;
 use crate::places::Places;
-use crate::policies::{Choice, Sources};
+use crate::policies::{self, Choice, ScopeName, Sources, Wish};
 use crate::redact::Redactor;
 use crate::repo::Repo;
 use crate::session::{self, Again, Facts, Opening};
@@ -93,9 +95,17 @@ impl Local {
 
     fn policy(&self, choice: Choice<'_>) -> Result<(Sources, Policy), ApiError> {
         let preset = choice.preset.or(self.config.preset.as_deref().filter(|_| choice.files.is_empty()));
-        let sources = Sources::gather(&self.places, Choice { preset, ..choice })?;
+        let project = self.config.project_of(choice.repo);
+        let sources = Sources::gather(&self.places, Choice { preset, ..choice }, project)?;
         let policy = sources.load()?;
         Ok((sources, policy))
+    }
+
+    /// The policy of a session: as [`Self::policy`], once files and versions are one.
+    fn settled(&self, choice: Choice<'_>) -> Result<(Sources, Policy), ApiError> {
+        let line = self.config.project_of(choice.repo).unwrap_or(&ScopeName::Instance).line();
+        policies::settle(&self.store()?, &self.places, &line, self.clock.now_us())?;
+        self.policy(choice)
     }
 
     /// The model that is meant, its window when it is configured, and its full specification.
@@ -213,7 +223,7 @@ struct Basis {
     store: Store,
     repo: Repo,
     policy: Policy,
-    sources: Vec<String>,
+    sources: Sources,
     model: Model,
     context_tokens: Option<u64>,
 }
@@ -259,7 +269,7 @@ impl Gateway for Local {
         let repo = self.repo(&request.repo)?;
         let choice =
             Choice { preset: request.preset.as_deref(), files: &request.policy, repo: Some(&repo.root) };
-        let (sources, policy) = self.policy(choice)?;
+        let (sources, policy) = self.settled(choice)?;
         let (model, context_tokens, spec) = self.model(request.model.as_deref())?;
         let store = self.store()?;
         let id = new_id(self.clock.now_us())?;
@@ -275,7 +285,7 @@ impl Gateway for Local {
             patch: request.patch,
             again: sealed.to_map(),
         };
-        let basis = Basis { store, repo, policy, sources: sources.described(), model, context_tokens };
+        let basis = Basis { store, repo, policy, sources, model, context_tokens };
         let opening = self.opening(&id, basis, way)?;
         session::open(id, request.task, opening).await
     }
@@ -288,7 +298,7 @@ impl Gateway for Local {
         let repo = self.repo(&sealed.repo)?;
         let choice =
             Choice { preset: sealed.preset.as_deref(), files: &sealed.policy, repo: Some(&repo.root) };
-        let (sources, policy) = self.policy(choice)?;
+        let (sources, policy) = self.settled(choice)?;
         let (model, context_tokens, _) = self.model(Some(&sealed.model))?;
         let way = Way {
             answering: request.answering,
@@ -296,7 +306,7 @@ impl Gateway for Local {
             patch: request.patch,
             again: Map::new(),
         };
-        let basis = Basis { store, repo, policy, sources: sources.described(), model, context_tokens };
+        let basis = Basis { store, repo, policy, sources, model, context_tokens };
         let opening = self.opening(&request.session, basis, way)?;
         session::resume(lease, opening, Again { extend: request.extend, message: request.message }).await
     }
@@ -394,6 +404,21 @@ impl Gateway for Local {
 
     fn policy_check(&self, files: &[PathBuf]) -> Result<PolicyReport, ApiError> {
         explain::check(files)
+    }
+
+    fn policy_save(&self, scope: &str, change: &PolicyChange) -> Result<PolicySaved, ApiError> {
+        let scope = ScopeName::parse(scope)?;
+        let author = self.person.user.as_str().to_owned();
+        policies::save(&self.store()?, &self.places, self.clock.now_us(), Wish { scope, change, author })
+    }
+
+    fn policy_history(&self, scope: Option<&str>) -> Result<Vec<PolicyVersion>, ApiError> {
+        let scope = scope.map(ScopeName::parse).transpose()?;
+        policies::history(&self.store()?, &self.places, scope.as_ref(), self.clock.now_us())
+    }
+
+    fn policy_show(&self, scope: &str) -> Result<PolicyText, ApiError> {
+        policies::show(&self.store()?, &self.places, &ScopeName::parse(scope)?, self.clock.now_us())
     }
 
     fn policy_explain(&self, request: &ExplainRequest) -> Result<Explanation, ApiError> {

@@ -51,6 +51,11 @@ impl Places {
         self.config.join("policy.toml")
     }
 
+    /// The folder of the policies of groups and projects.
+    pub fn policy_folder(&self) -> PathBuf {
+        self.config.join("policy")
+    }
+
     /// The folder of the store: `state.db`, `keys/`, `run/`, `sessions/`.
     pub fn state(&self) -> &Path {
         &self.state

@@ -11,7 +11,8 @@ use crate::error::ApiError;
 use crate::event::Event;
 use crate::order::Order;
 use crate::report::{
-    Check, Explanation, Exported, PolicyReport, SandboxRun, SessionDetail, SessionRow, Verification,
+    Check, Explanation, Exported, PolicyReport, PolicySaved, PolicyText, PolicyVersion, SandboxRun, SessionDetail,
+    SessionRow, Verification,
 };
 
 /// What a headless session does with a question that needs a person.
@@ -105,6 +106,17 @@ pub struct ExplainRequest {
     pub repo: Option<PathBuf>,
 }
 
+/// A change of the policy of a scope.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum PolicyChange {
+    /// The text of a file.
+    Apply(PathBuf),
+    /// The text of an earlier version: of this number, else of the one before the newest.
+    Rollback(Option<u64>),
+    /// No policy of its own any more.
+    Remove,
+}
+
 /// A question about a command.
 #[derive(Clone, Debug, Default)]
 pub struct CommandQuestion {
@@ -155,6 +167,13 @@ pub trait Gateway {
     fn discard(&self, session: &SessionId) -> Result<(), ApiError>;
     /// Reads policy files and their examples.
     fn policy_check(&self, files: &[PathBuf]) -> Result<PolicyReport, ApiError>;
+    /// Changes the policy of a scope (`instance`, `group PATH`, `project PATH`), once it is checked. Sessions at work
+    /// take it at their next call.
+    fn policy_save(&self, scope: &str, change: &PolicyChange) -> Result<PolicySaved, ApiError>;
+    /// The versions of one scope or of all, the oldest first.
+    fn policy_history(&self, scope: Option<&str>) -> Result<Vec<PolicyVersion>, ApiError>;
+    /// The policy of a scope.
+    fn policy_show(&self, scope: &str) -> Result<PolicyText, ApiError>;
     /// Says why a call gets its verdict.
     fn policy_explain(&self, request: &ExplainRequest) -> Result<Explanation, ApiError>;
     /// Reads a command.

@@ -114,6 +114,61 @@ pub struct PolicyReport {
     pub notes: Vec<String>,
 }
 
+/// A policy that was saved.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PolicySaved {
+    /// The scope: `instance`, `group PATH` or `project PATH`.
+    pub scope: String,
+    /// Its file.
+    pub file: String,
+    /// The number of the version that is in force now.
+    pub version: u64,
+    /// SHA-256 of its text.
+    pub digest: String,
+    /// SHA-256 of the version before; `null` for the first.
+    pub previous: Option<String>,
+    /// Whether anything was changed: a text that is in force already makes no version.
+    pub changed: bool,
+    /// Rules of lower scopes that count no more, each with what is stricter.
+    pub overruled: Vec<String>,
+}
+
+/// One version of the policy of a scope.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PolicyVersion {
+    /// The scope.
+    pub scope: String,
+    /// Its number within the scope, from 1.
+    pub version: u64,
+    /// SHA-256 of its text; of the empty text where the policy was taken away.
+    pub digest: String,
+    /// SHA-256 of the version before; `null` for the first.
+    pub previous: Option<String>,
+    /// Who wrote it.
+    pub author: String,
+    /// `apply`, `rollback to N`, `remove` or `edited by hand`.
+    pub how: String,
+    /// RFC 3339 in UTC.
+    pub time: String,
+    /// Whether it is the newest of its scope.
+    pub newest: bool,
+}
+
+/// The policy of a scope as it is in force.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PolicyText {
+    /// The scope.
+    pub scope: String,
+    /// Its file.
+    pub file: String,
+    /// SHA-256 of its text.
+    pub digest: String,
+    /// The version that it is; `null` for a text that cannot be read.
+    pub version: Option<PolicyVersion>,
+    /// The text.
+    pub text: String,
+}
+
 /// Why a call gets its verdict.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Explanation {

@@ -16,6 +16,7 @@ use crate::append::signed;
 use crate::entry::OwnFields;
 use crate::journal::chain::{Hash, Link};
 use crate::journal::walk::Chain;
+use crate::policy::POLICY_CHAIN;
 use crate::record::{SessionFilter, SessionRow, StoredEvent};
 use crate::seal::SessionKeys;
 use crate::store::Store;
@@ -26,7 +27,7 @@ const COLUMNS: &str = "id, created_us, max(created_us, head_time_us), closed_us,
 impl Store {
     /// The sessions, newest first.
     pub fn sessions(&self, filter: &SessionFilter) -> Result<Vec<SessionRow>, StoreError> {
-        let mut sql = format!("SELECT {COLUMNS} FROM session WHERE 1");
+        let mut sql = format!("SELECT {COLUMNS} FROM session WHERE id <> '{POLICY_CHAIN}'");
         let mut values: Vec<&dyn ToSql> = Vec::new();
         let repo = filter.repo.as_deref().map(|p: &Path| p.as_os_str().as_bytes());
         if let Some(state) = &filter.state {
@@ -51,7 +52,7 @@ impl Store {
 
     /// One session.
     pub fn session(&self, id: &SessionId) -> Result<SessionRow, StoreError> {
-        let sql = format!("SELECT {COLUMNS} FROM session WHERE id = ?1");
+        let sql = format!("SELECT {COLUMNS} FROM session WHERE id = ?1 AND id <> '{POLICY_CHAIN}'");
         let row = self.reader().query_row(&sql, [id.as_str()], raw_row).optional()?;
         self.session_row(row.ok_or_else(|| StoreError::UnknownSession(id.clone()))?)
     }
@@ -63,21 +64,30 @@ impl Store {
 
     /// The events of a session after number `seq`, verified from there to the head.
     pub fn events_after(&self, id: &SessionId, seq: u64) -> Result<Vec<StoredEvent>, StoreError> {
+        self.read_events(id, seq, true)
+    }
+
+    /// All entries of a chain without their content, verified from the first to the head.
+    pub(crate) fn entries(&self, id: &SessionId) -> Result<Vec<StoredEvent>, StoreError> {
+        self.read_events(id, 0, false)
+    }
+
+    fn read_events(&self, id: &SessionId, seq: u64, content: bool) -> Result<Vec<StoredEvent>, StoreError> {
         let mut reader = self.reader();
         // One transaction, so that rows and head are of the same moment.
         let tx = reader.transaction()?;
         let head = read_head(&tx, id)?;
-        let keys = match &head.wrapped {
+        let keys = match head.wrapped.as_ref().filter(|_| content) {
             Some(wrapped) => Some(SessionKeys::unwrap(id, &self.inner().master, wrapped)?),
             None => None,
         };
         let mut chain = start(&tx, &self.inner().deployment, id, head.number, seq)?;
         let mut select = tx.prepare_cached(
             "SELECT e.seq, e.time_us, e.kind, e.prev_hash, e.hash, e.entry, c.sealed
-             FROM entry e LEFT JOIN content c ON c.session = e.session AND c.seq = e.seq
+             FROM entry e LEFT JOIN content c ON c.session = e.session AND c.seq = e.seq AND ?3
              WHERE e.session = ?1 AND e.seq > ?2 ORDER BY e.seq",
         )?;
-        let mut rows = select.query(params![head.number, signed(seq)])?;
+        let mut rows = select.query(params![head.number, signed(seq), content])?;
         let mut events = Vec::new();
         while let Some(row) = rows.next()? {
             events.push(event(row, id, &mut chain, keys.as_ref())?);

@@ -10,6 +10,7 @@ mod reference;
 mod sandbox;
 mod session;
 mod sessions;
+mod versions;
 
 use std::path::Path;
 
@@ -78,6 +79,10 @@ where
         LowCommand::Policy(PolicyCommand::Check(args)) => policy::check(&mut cx, &args),
         LowCommand::Policy(PolicyCommand::Explain(args)) => policy::explain(&mut cx, args),
         LowCommand::Policy(PolicyCommand::ExplainCommand(args)) => policy::explain_command(&mut cx, args),
+        LowCommand::Policy(PolicyCommand::Apply(args)) => versions::apply(&mut cx, args),
+        LowCommand::Policy(PolicyCommand::History(args)) => versions::history(&mut cx, &args),
+        LowCommand::Policy(PolicyCommand::Rollback(args)) => versions::rollback(&mut cx, &args),
+        LowCommand::Policy(PolicyCommand::Show(args)) => versions::show(&mut cx, &args),
         LowCommand::Sandbox(SandboxCommand::Run(args)) => {
             sandbox::run(&mut cx, args).map_err(|error| error.exit(Exit::OUR_FAILURE))
         }

@@ -190,6 +190,44 @@ pub(crate) const BATCH: &str = "Read JSON lines `{\"id\",\"base\",\"command\"}` 
 pub(crate) const COMMAND_TEXT: &str =
     "The command, best as one quoted text; several words are joined by spaces";
 
+/// `policy apply`.
+pub(crate) const POLICY_APPLY: &str =
+    "Saves a policy, once it is checked; sessions at work take it at their next call";
+/// Examples of `policy apply`.
+pub(crate) const POLICY_APPLY_EXAMPLES: &str = "\
+Examples:
+  enclos policy apply policy.toml                               for everything on this gateway
+  enclos policy apply site.toml --scope project acme/web/site   for one project
+  enclos policy apply --remove --scope group acme               no policy of its own any more
+";
+/// FILE of `policy apply`.
+pub(crate) const POLICY_APPLY_FILE: &str = "The policy file";
+/// `policy apply --remove`.
+pub(crate) const POLICY_REMOVE: &str = "Take the policy of the scope away";
+/// `--scope`.
+pub(crate) const SCOPE: &str =
+    "The scope: `instance`, `group PATH` or `project PATH` [default: instance]";
+/// `history --scope`.
+pub(crate) const HISTORY_SCOPE: &str =
+    "One scope alone: `instance`, `group PATH` or `project PATH` [default: all]";
+/// `policy history`.
+pub(crate) const HISTORY: &str = "Lists the versions of saved policies, the newest first";
+/// Examples of `policy history`.
+pub(crate) const HISTORY_EXAMPLES: &str =
+    "Examples:\n  enclos policy history\n  enclos policy history --scope group acme/web --json\n";
+/// `policy rollback`.
+pub(crate) const ROLLBACK: &str = "Saves the text of an earlier version again, as a new version";
+/// Examples of `policy rollback`.
+pub(crate) const ROLLBACK_EXAMPLES: &str =
+    "Examples:\n  enclos policy rollback\n  enclos policy rollback --scope project acme/web/site --to 3\n";
+/// `policy rollback --to`.
+pub(crate) const ROLLBACK_TO: &str = "The number of the version [default: the one before the newest]";
+/// `policy show`.
+pub(crate) const POLICY_SHOW: &str = "Shows the policy of a scope as it is in force";
+/// Examples of `policy show`.
+pub(crate) const POLICY_SHOW_EXAMPLES: &str =
+    "Examples:\n  enclos policy show\n  enclos policy show --scope group acme\n";
+
 /// `sandbox`.
 pub(crate) const SANDBOX: &str = "One sandbox, without a session";
 /// `sandbox run`.

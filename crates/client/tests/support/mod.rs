@@ -12,7 +12,8 @@ use enclos_core::decision::DecidedBy;
 use enclos_core::ids::{CallId, RuleId, SessionId};
 use enclos_core::verdict::Verdict;
 use enclos_protocol::api::{
-    Attached, CommandQuestion, ExplainRequest, Gateway, OpenRequest, ResumeRequest, SandboxRequest,
+    Attached, CommandQuestion, ExplainRequest, Gateway, OpenRequest, PolicyChange, ResumeRequest,
+    SandboxRequest,
 };
 use enclos_protocol::card::{Action, Card};
 use enclos_protocol::changeset::{AppliedView, ChangeSetView, FileView, Hunk, Line, LineKind};
@@ -22,8 +23,8 @@ use enclos_protocol::event::{
 };
 use enclos_protocol::order::Order;
 use enclos_protocol::report::{
-    Check, CommandRun, Explanation, Exported, PolicyReport, SandboxRun, SessionDetail, SessionRow,
-    Verification,
+    Check, CommandRun, Explanation, Exported, PolicyReport, PolicySaved, PolicyText, PolicyVersion,
+    SandboxRun, SessionDetail, SessionRow, Verification,
 };
 use tokio::sync::mpsc;
 
@@ -213,6 +214,42 @@ impl Gateway for Fake {
             examples: 1,
             digest: "sha256:ab".to_owned(),
             notes: vec!["a note".to_owned()],
+        })
+    }
+
+    fn policy_save(&self, scope: &str, change: &PolicyChange) -> Result<PolicySaved, ApiError> {
+        self.orders.borrow_mut().push(format!("policy {scope} {change:?}"));
+        Ok(PolicySaved {
+            scope: scope.to_owned(),
+            file: "/e/policy.toml".to_owned(),
+            version: 2,
+            digest: "sha256:ab".to_owned(),
+            previous: None,
+            changed: true,
+            overruled: vec!["the rule `free` counts no more".to_owned()],
+        })
+    }
+
+    fn policy_history(&self, scope: Option<&str>) -> Result<Vec<PolicyVersion>, ApiError> {
+        Ok(vec![PolicyVersion {
+            scope: scope.unwrap_or("instance").to_owned(),
+            version: 1,
+            digest: "sha256:ab".to_owned(),
+            previous: None,
+            author: "ada".to_owned(),
+            how: "apply".to_owned(),
+            time: "2026-01-01T00:00:00.000000Z".to_owned(),
+            newest: true,
+        }])
+    }
+
+    fn policy_show(&self, scope: &str) -> Result<PolicyText, ApiError> {
+        Ok(PolicyText {
+            scope: scope.to_owned(),
+            file: "/e/policy.toml".to_owned(),
+            digest: "sha256:ab".to_owned(),
+            version: None,
+            text: "name = \"p\"\n".to_owned(),
         })
     }
 

@@ -222,7 +222,8 @@ impl Live {
 
     /// Records the intents, then lets the calls run.
     async fn start(&mut self, starts: Vec<Start>) -> Result<(), Halt> {
-        if starts.is_empty() {
+        // Under another policy than the one that they were judged by they wait to be judged again.
+        if starts.is_empty() || self.take_policy().await? {
             return Ok(());
         }
         let mut events = Vec::new();

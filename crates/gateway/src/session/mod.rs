@@ -14,6 +14,7 @@ mod open;
 mod orders;
 mod record;
 mod review;
+mod rules;
 mod wait;
 
 use std::collections::BTreeMap;
@@ -53,6 +54,7 @@ pub(crate) struct Live {
     state: Session,
     shown: Phase,
     policy: Policy,
+    rules: rules::Rules,
     person: UserId,
     role: Role,
     surface: Surface,
@@ -120,6 +122,9 @@ pub(crate) enum Halt {
     /// An event has no place in the session.
     #[error("the session is in a state that it cannot be in: {0}")]
     Impossible(#[from] Impossible),
+    /// There is no policy, and none that closes everything either.
+    #[error("there is no policy: {0}")]
+    Policy(String),
     /// The change set cannot be made.
     #[error("the change set cannot be made: {0}")]
     ChangeSet(String),
@@ -143,6 +148,7 @@ impl Live {
 
     /// One step of the loop.
     async fn turn(&mut self) -> Result<Flow, Halt> {
+        self.take_policy().await?;
         match self.state.next(self.clock.now_us()) {
             Next::AskModel => self.ask_model().await,
             Next::Judge(calls) => self.handle(calls).await,

@@ -24,6 +24,7 @@ use tokio::sync::mpsc;
 
 use super::entry::facts;
 use super::record::Facts;
+use super::rules::Rules;
 use super::{Halt, Live, Orders, Tool, Window, entry, record};
 use crate::changeset;
 use crate::clock::Clock;
@@ -31,6 +32,7 @@ use crate::config::Config;
 use crate::control::Control;
 use crate::effects;
 use crate::identity::Person;
+use crate::policies::Sources;
 use crate::repo::{Repo, Shown};
 use crate::tell::Teller;
 
@@ -43,7 +45,8 @@ pub(crate) struct Opening {
     pub home: Option<PathBuf>,
     pub repo: Repo,
     pub policy: Policy,
-    pub sources: Vec<String>,
+    /// The texts of the policy, and how to read them again.
+    pub sources: Sources,
     pub model: Model,
     pub context_tokens: Option<u64>,
     pub answering: Answering,
@@ -66,12 +69,7 @@ impl Opening {
     }
 
     fn on_ask(&self) -> PolicyOnAsk {
-        let asked = match self.answering {
-            Answering::Nobody(OnAsk::Stop) => PolicyOnAsk::Stop,
-            Answering::Nobody(OnAsk::Deny) => PolicyOnAsk::Deny,
-            Answering::Nobody(OnAsk::Park) | Answering::Person | Answering::DemoYes => PolicyOnAsk::Park,
-        };
-        self.policy.settings().on_ask.map_or(asked, |written| written.max(asked))
+        on_ask(self.answering, &self.policy)
     }
 
     /// The limits of the configuration, lowered by the policy.
@@ -115,6 +113,16 @@ impl Opening {
         let (plan, names) = plan(&self.policy, &self.config, &self.repo, self.home.as_deref(), layer);
         (Plan { hidden: shown.hidden.clone(), ..plan }, names)
     }
+}
+
+/// What becomes of a question without a person: the stricter of what was asked for and what the policy says.
+pub(super) fn on_ask(answering: Answering, policy: &Policy) -> PolicyOnAsk {
+    let asked = match answering {
+        Answering::Nobody(OnAsk::Stop) => PolicyOnAsk::Stop,
+        Answering::Nobody(OnAsk::Deny) => PolicyOnAsk::Deny,
+        Answering::Nobody(OnAsk::Park) | Answering::Person | Answering::DemoYes => PolicyOnAsk::Park,
+    };
+    policy.settings().on_ask.map_or(asked, |written| written.max(asked))
 }
 
 /// What a sandbox over a repository is to be, and the toolchains in it, by name.
@@ -340,6 +348,7 @@ async fn assemble(
         lease,
         state,
         policy: opening.policy,
+        rules: Rules::new(opening.sources, opening.store),
         person: opening.person.user,
         role: Role::Owner,
         surface,
@@ -402,7 +411,7 @@ fn opened_view(
     Opened {
         repo: opening.repo.root.display().to_string(),
         model: opening.model.name(),
-        policy: opening.sources.clone(),
+        policy: opening.sources.described(),
         policy_digest: opening.policy.digest().as_str().to_owned(),
         surface: opening.surface().as_str().to_owned(),
         tools: tools.iter().filter(|tool| tool.visible).map(|tool| tool.spec.name.clone()).collect(),
@@ -422,7 +431,7 @@ fn opening_facts(opening: &Opening) -> Facts {
         ("repo", json!(opening.repo.root.display().to_string())),
         ("model", json!(opening.model.name())),
         ("policy", json!(opening.policy.digest())),
-        ("sources", json!(opening.sources)),
+        ("sources", json!(opening.sources.described())),
         ("instructions", json!(crate::instructions::VERSION)),
         ("announced", json!(opening.config.announced)),
     ])

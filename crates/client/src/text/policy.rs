@@ -1,0 +1,37 @@
+//! The words of saved policies and their versions.
+
+use enclos_protocol::report::{PolicySaved, PolicyVersion};
+
+/// The heads of the listing of versions.
+pub(crate) const VERSION_HEADS: [&str; 6] = ["SCOPE", "VERSION", "SAVED", "HOW", "AUTHOR", "DIGEST"];
+/// No version at all.
+pub(crate) const NO_VERSIONS_YET: &str = "no policy was saved yet: enclos policy apply FILE saves one";
+/// `policy apply` without a file.
+pub(crate) const APPLY_NEEDS_A_FILE: &str = "there is nothing to save: expected a policy file, or `--remove`";
+/// How to name one.
+pub(crate) const APPLY_FILE_HINT: &str = "for example: enclos policy apply policy.toml --scope group acme";
+/// A text that is no version.
+pub(crate) const NO_VERSION: &str = "none: it cannot be read";
+/// Of what scope.
+pub(crate) const SHOWN_SCOPE: &str = "scope";
+/// In which file.
+pub(crate) const SHOWN_FILE: &str = "file";
+/// Which version.
+pub(crate) const SHOWN_VERSION: &str = "version";
+/// Its digest.
+pub(crate) const SHOWN_DIGEST: &str = "digest";
+
+/// What was saved.
+pub(crate) fn policy_saved(saved: &PolicySaved) -> String {
+    let PolicySaved { scope, version, .. } = saved;
+    if saved.changed {
+        format!("version {version} of the {scope} is in force; sessions at work take it at their next call")
+    } else {
+        format!("version {version} of the {scope} is in force already: nothing was changed")
+    }
+}
+
+/// A version and who made it.
+pub(crate) fn version_by(version: &PolicyVersion) -> String {
+    format!("{} by {}, {}, {}", version.version, version.author, version.how, super::minute(&version.time))
+}
