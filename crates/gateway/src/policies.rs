@@ -81,7 +81,7 @@ impl Sources {
     }
 }
 
-fn read(file: &Path, most: usize) -> Result<Option<String>, ApiError> {
+pub(crate) fn read(file: &Path, most: usize) -> Result<Option<String>, ApiError> {
     let refuse = |why: String| Err(ApiError::new(Fault::Usage, format!("`{}` {why}", file.display())));
     match std::fs::metadata(file) {
         Ok(facts) if facts.len() > most as u64 => {
@@ -97,7 +97,7 @@ fn read(file: &Path, most: usize) -> Result<Option<String>, ApiError> {
 }
 
 /// The repository's own file counts only as a plain file.
-fn read_plain(file: &Path) -> Result<Option<String>, ApiError> {
+pub(crate) fn read_plain(file: &Path) -> Result<Option<String>, ApiError> {
     match std::fs::symlink_metadata(file) {
         Ok(facts) if facts.is_file() => read(file, MAX_REPOSITORY_BYTES),
         Ok(_) => Err(ApiError::new(Fault::Usage, format!("`{}` is not a plain file", file.display()))),

@@ -5,11 +5,13 @@
 
 mod demo;
 pub(crate) mod help;
+mod lab;
 mod session;
 mod talk;
 mod terminal;
 
 pub(crate) use demo::*;
+pub(crate) use lab::*;
 pub(crate) use session::*;
 pub(crate) use talk::*;
 pub(crate) use terminal::*;
