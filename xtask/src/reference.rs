@@ -12,8 +12,16 @@ use crate::{process, tree};
 /// The folder of the pages.
 const FOLDER: &str = "docs/reference";
 
-/// Each page, as the product names it: `enclos reference NAME` prints `docs/reference/NAME.md`.
-const PAGES: &[&str] = &["cli", "environment", "events"];
+/// Each page, as the product names it, and its file: `enclos reference NAME` prints `docs/reference/FILE`.
+const PAGES: &[(&str, &str)] = &[
+    ("cli", "cli.md"),
+    ("environment", "environment.md"),
+    ("events", "events.md"),
+    ("policy", "policy.md"),
+    ("policy.schema", "policy.schema.json"),
+    ("repository.schema", "repository.schema.json"),
+    ("cases.schema", "cases.schema.json"),
+];
 
 /// `cargo xtask reference [--check]`.
 pub(crate) fn run(words: &[String]) -> Result<(), String> {
@@ -33,8 +41,8 @@ pub(crate) fn run(words: &[String]) -> Result<(), String> {
 
 fn write(root: &Path) -> Result<(), String> {
     fs::create_dir_all(root.join(FOLDER)).map_err(|error| format!("`{FOLDER}` cannot be made: {error}"))?;
-    for page in PAGES {
-        let (path, text) = (path(page), printed(root, page)?);
+    for (page, file) in PAGES {
+        let (path, text) = (path(file), printed(root, page)?);
         fs::write(root.join(&path), text).map_err(|error| format!("`{path}` cannot be written: {error}"))?;
         println!("{path}");
     }
@@ -44,8 +52,8 @@ fn write(root: &Path) -> Result<(), String> {
 /// The pages that exist and are not what the product prints. Builds the product when there is a page to check.
 fn stale(root: &Path) -> Result<Vec<Finding>, String> {
     let mut found = Vec::new();
-    for page in PAGES {
-        let path = path(page);
+    for (page, file) in PAGES {
+        let path = path(file);
         if root.join(&path).exists() {
             let (kept, now) = (tree::read(root, &path)?, printed(root, page)?);
             found.extend(difference(&path, &kept, &now));
@@ -54,8 +62,8 @@ fn stale(root: &Path) -> Result<Vec<Finding>, String> {
     Ok(found)
 }
 
-fn path(page: &str) -> String {
-    format!("{FOLDER}/{page}.md")
+fn path(file: &str) -> String {
+    format!("{FOLDER}/{file}")
 }
 
 /// What the product prints for a page.

@@ -2,9 +2,13 @@
 //!
 //! Nothing here reads a file, the environment or a terminal; what the words mean is decided in `hi`.
 
+mod lab;
+
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+
+pub use lab::{PolicyDiffArgs, SchemaArgs, SchemaOf, SimulateArgs, TestArgs};
 
 use crate::text::help;
 
@@ -271,6 +275,18 @@ pub enum PolicyCommand {
     /// Reads policy files.
     #[command(about = help::CHECK, before_help = help::CHECK_EXAMPLES)]
     Check(CheckArgs),
+    /// Holds a policy against examples and tables.
+    #[command(about = help::TEST, before_help = help::TEST_EXAMPLES)]
+    Test(TestArgs),
+    /// Compares two policies.
+    #[command(about = help::POLICY_DIFF, before_help = help::POLICY_DIFF_EXAMPLES)]
+    Diff(PolicyDiffArgs),
+    /// Judges the decisions of the journal again.
+    #[command(about = help::SIMULATE, before_help = help::SIMULATE_HELP)]
+    Simulate(SimulateArgs),
+    /// Prints the JSON Schema of policy files.
+    #[command(about = help::SCHEMA, before_help = help::SCHEMA_EXAMPLES)]
+    Schema(SchemaArgs),
     /// Says why a call gets its verdict.
     #[command(about = help::EXPLAIN, before_help = help::EXPLAIN_EXAMPLES)]
     Explain(ExplainArgs),
@@ -443,4 +459,16 @@ pub enum Page {
     /// Events.
     #[value(help = help::PAGE_EVENTS)]
     Events,
+    /// Policy files.
+    #[value(help = help::PAGE_POLICY)]
+    Policy,
+    /// The schema of policy files.
+    #[value(name = "policy.schema", help = help::SCHEMA_POLICY)]
+    PolicySchema,
+    /// The schema of a repository's own file.
+    #[value(name = "repository.schema", help = help::SCHEMA_REPOSITORY)]
+    RepositorySchema,
+    /// The schema of tables of expectations.
+    #[value(name = "cases.schema", help = help::SCHEMA_CASES)]
+    CasesSchema,
 }

@@ -181,12 +181,15 @@ fn a_session_is_named_by_its_beginning() {
 #[test]
 fn listings_and_reports_have_a_json_form() {
     let fake = Fake { run: Some(ok_run(0, None)), ..Fake::default() };
-    let forms: [&[&str]; 9] = [
+    let forms: [&[&str]; 12] = [
         &["sessions", "--json"],
         &["show", "last", "--json"],
         &["diff", "last", "--json"],
         &["apply", "last", "--json"],
         &["policy", "check", "p.toml", "--json"],
+        &["policy", "test", "p.toml", "--json"],
+        &["policy", "diff", "strict", "open", "--json"],
+        &["policy", "simulate", "p.toml", "--json"],
         &["policy", "explain", "--tool", "write", "--json"],
         &["policy", "explain-command", "--json", "--", "ls"],
         &["sandbox", "run", "--json", "--repeat", "2", "--", "ls"],
@@ -349,4 +352,41 @@ fn a_demonstration_that_was_not_applied_is_no_success() {
     let script = vec![tell(support::opened()), tell(support::finished(0, SessionState::Closed))];
     let ran = run(&Fake { script, ..Fake::default() }, &["demo", "--yes"]);
     assert_eq!(ran.code, 4, "{}{}", ran.out, ran.err);
+}
+
+#[test]
+fn a_policy_test_tells_what_failed_and_exits_one() {
+    let ran = run(&Fake::default(), &["policy", "test", "p.toml"]);
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    insta::assert_snapshot!("policy_test", ran.out);
+    let ran = run(&Fake::default(), &["policy", "test", "wrong.toml"]);
+    assert_eq!(ran.code, 1);
+    insta::assert_snapshot!("policy_test_failed", ran.out);
+}
+
+#[test]
+fn two_policies_are_compared_in_rules_settings_and_answers() {
+    let ran = run(&Fake::default(), &["policy", "diff", "strict", "balanced"]);
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    insta::assert_snapshot!("policy_diff", ran.out);
+    assert_eq!(run(&Fake::default(), &["policy", "diff", "open", "open"]).out, "Both say the same.\n");
+}
+
+#[test]
+fn a_simulation_tells_what_would_change_escaped() {
+    let ran = run(&Fake::default(), &["policy", "simulate", "new.toml", "--days", "7"]);
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    no_control(&ran.out);
+    insta::assert_snapshot!("policy_simulate", ran.out);
+    assert_eq!(run(&Fake::default(), &["policy", "simulate", "new.toml", "--days", "0"]).code, 2);
+}
+
+#[test]
+fn the_schema_of_each_kind_of_file_is_printed() {
+    for kind in ["policy", "repository", "cases"] {
+        let ran = run(&Fake::default(), &["policy", "schema", "--of", kind]);
+        assert_eq!(ran.code, 0, "{}", ran.err);
+        let schema: Value = serde_json::from_str(&ran.out).unwrap();
+        assert_eq!(schema["additionalProperties"], false, "{kind}");
+    }
 }

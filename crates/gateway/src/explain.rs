@@ -82,7 +82,7 @@ pub(crate) fn command(policy: &Policy, text: &str) -> Result<Reading, ApiError> 
     Ok(Reading { verdict: decision.verdict, unreadable: None, pieces: decision.pieces })
 }
 
-fn explanation(policy: &Policy, decision: Decision) -> Explanation {
+pub(crate) fn explanation(policy: &Policy, decision: Decision) -> Explanation {
     let considered = decision.considered.iter().map(|rule| Considered {
         rule: rule.rule.as_str().to_owned(),
         scope: format!("{} ({})", rule.scope, rule.source),

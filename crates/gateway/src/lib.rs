@@ -13,6 +13,7 @@ mod explain;
 mod identity;
 mod instructions;
 mod journal;
+mod lab;
 mod local;
 mod machine;
 pub mod places;

@@ -18,6 +18,7 @@ use enclos_protocol::api::{
 use enclos_protocol::changeset::{AppliedView, ChangeSetView};
 use enclos_protocol::env::{self, Environment};
 use enclos_protocol::error::{ApiError, Fault};
+use enclos_protocol::lab::{DifferenceReport, SimulateRequest, Simulation, TestReport};
 use enclos_protocol::order::Order;
 use enclos_protocol::report::{
     Check, Explanation, Exported, PolicyReport, PolicySaved, PolicyText, PolicyVersion, SandboxRun, SessionDetail,
@@ -31,6 +32,7 @@ use crate::clock::Clock;
 use crate::config::Config;
 use crate::control::{self, Control};
 use crate::identity::Person;
+use crate::lab::{self, Named, Replay, Side};
 use crate::places::Places;
 use crate::policies::{self, Choice, ScopeName, Sources, Wish};
 use crate::redact::Redactor;
@@ -69,14 +71,30 @@ impl Local {
         if let Some(store) = self.store.get() {
             return Ok(store.clone());
         }
-        let key = self.environment.get(env::MODEL_KEY);
-        let redactor =
-            Arc::new(Redactor::new(key.into_iter().chain(self.keys().iter().map(String::as_str)))?);
+        let redactor = Arc::new(self.redactor()?);
         let store = Store::open(self.places.state(), redactor).map_err(|error| of_store(&error))?;
         let now_us = self.clock.now_us();
         store.erase_content(now_us.saturating_sub(RETENTION_US), now_us).map_err(|error| of_store(&error))?;
         sessions::sweep(&store, &self.places)?;
         Ok(self.store.get_or_init(|| store).clone())
+    }
+
+    /// The redactor of everything that is written or listed.
+    fn redactor(&self) -> Result<Redactor, ApiError> {
+        let key = self.environment.get(env::MODEL_KEY);
+        Redactor::new(key.into_iter().chain(self.keys().iter().map(String::as_str)))
+    }
+
+    /// A policy that is named by files or a word, loaded in one of the ways that a policy is loaded.
+    fn side(&self, words: &[String], way: lab::Way) -> Result<Side, ApiError> {
+        let named = Named::read(words)?;
+        match &named {
+            Named::Current => {
+                let (sources, policy) = self.policy(Choice { preset: None, files: &[], repo: None })?;
+                Ok(Side { policy, sources: sources.described() })
+            }
+            Named::Texts(texts) => Ok(Side { policy: lab::load(texts, way)?, sources: named.sources() }),
+        }
     }
 
     /// The keys that the configuration names. One that cannot be read is an error where its model is used.
@@ -419,6 +437,38 @@ impl Gateway for Local {
 
     fn policy_show(&self, scope: &str) -> Result<PolicyText, ApiError> {
         policies::show(&self.store()?, &self.places, &ScopeName::parse(scope)?, self.clock.now_us())
+    }
+
+    fn policy_test(&self, words: &[String]) -> Result<TestReport, ApiError> {
+        let (tables, policy) = lab::apart(words);
+        let policy = if policy.is_empty() { vec![lab::CURRENT.to_owned()] } else { policy };
+        lab::test(self.side(&policy, Policy::load_to_test)?, &tables)
+    }
+
+    fn policy_diff(&self, old: &str, new: &str) -> Result<DifferenceReport, ApiError> {
+        let side = |word: &str| self.side(&[word.to_owned()], Policy::load_standing);
+        Ok(lab::diff(side(old)?, side(new)?))
+    }
+
+    fn policy_simulate(&self, request: &SimulateRequest) -> Result<Simulation, ApiError> {
+        let named = Named::read(&request.policy)?;
+        // A candidate that does not load by itself is an error, before any session is looked at.
+        let sources = self.side(&request.policy, Policy::load)?.sources;
+        let candidate = |repo: &Path| match &named {
+            Named::Current => {
+                self.policy(Choice { preset: None, files: &[], repo: Some(repo) }).map(|(_, policy)| policy)
+            }
+            Named::Texts(texts) => lab::load_in(texts, repo),
+        };
+        let (store, redactor) = (self.store()?, self.redactor()?);
+        let replay = Replay {
+            store: &store,
+            redactor: &redactor,
+            now_us: self.clock.now_us(),
+            sources,
+            candidate: &candidate,
+        };
+        lab::simulate(&replay, request)
     }
 
     fn policy_explain(&self, request: &ExplainRequest) -> Result<Explanation, ApiError> {

@@ -9,6 +9,7 @@ use tokio::sync::mpsc;
 use crate::changeset::{AppliedView, ChangeSetView};
 use crate::error::ApiError;
 use crate::event::Event;
+use crate::lab::{DifferenceReport, SimulateRequest, Simulation, TestReport};
 use crate::order::Order;
 use crate::report::{
     Check, Explanation, Exported, PolicyReport, PolicySaved, PolicyText, PolicyVersion, SandboxRun, SessionDetail,
@@ -174,6 +175,13 @@ pub trait Gateway {
     fn policy_history(&self, scope: Option<&str>) -> Result<Vec<PolicyVersion>, ApiError>;
     /// The policy of a scope.
     fn policy_show(&self, scope: &str) -> Result<PolicyText, ApiError>;
+    /// Holds a policy against its examples and against tables of expectations. `words`: files, or the word of a
+    /// policy that exists; tables are the files named `….cases.toml`.
+    fn policy_test(&self, words: &[String]) -> Result<TestReport, ApiError>;
+    /// Compares two policies, each a file or the word of one that exists.
+    fn policy_diff(&self, old: &str, new: &str) -> Result<DifferenceReport, ApiError>;
+    /// Judges the decisions of the local journal again by a candidate.
+    fn policy_simulate(&self, request: &SimulateRequest) -> Result<Simulation, ApiError>;
     /// Says why a call gets its verdict.
     fn policy_explain(&self, request: &ExplainRequest) -> Result<Explanation, ApiError>;
     /// Reads a command.

@@ -10,5 +10,6 @@ pub mod changeset;
 pub mod env;
 pub mod error;
 pub mod event;
+pub mod lab;
 pub mod order;
 pub mod report;

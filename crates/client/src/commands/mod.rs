@@ -5,6 +5,7 @@ mod changes;
 mod demo;
 mod doctor;
 mod journal;
+mod lab;
 mod policy;
 mod reference;
 mod sandbox;
@@ -77,6 +78,10 @@ where
         LowCommand::Apply(args) => changes::apply(&mut cx, args),
         LowCommand::Discard(args) => changes::discard(&mut cx, &args),
         LowCommand::Policy(PolicyCommand::Check(args)) => policy::check(&mut cx, &args),
+        LowCommand::Policy(PolicyCommand::Test(args)) => lab::test(&mut cx, &args),
+        LowCommand::Policy(PolicyCommand::Diff(args)) => lab::diff(&mut cx, &args),
+        LowCommand::Policy(PolicyCommand::Simulate(args)) => lab::simulate(&mut cx, args),
+        LowCommand::Policy(PolicyCommand::Schema(args)) => lab::schema(cx.world, &args),
         LowCommand::Policy(PolicyCommand::Explain(args)) => policy::explain(&mut cx, args),
         LowCommand::Policy(PolicyCommand::ExplainCommand(args)) => policy::explain_command(&mut cx, args),
         LowCommand::Policy(PolicyCommand::Apply(args)) => versions::apply(&mut cx, args),

@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use clap::{Arg, Command, CommandFactory as _};
+use enclos_core::policy::reference as policy;
 use enclos_protocol::env;
 
 use crate::cli::{LowArgs, Page};
@@ -17,6 +18,10 @@ pub(crate) fn run(world: &mut World<'_>, page: Page) -> Result<Exit, CommandErro
         Page::Cli => cli(),
         Page::Environment => environment(),
         Page::Events => events(),
+        Page::Policy => text::reference_head(text::REFERENCE_POLICY) + &policy::page(),
+        Page::PolicySchema => policy::schema_text(policy::Kind::Policy),
+        Page::RepositorySchema => policy::schema_text(policy::Kind::Repository),
+        Page::CasesSchema => policy::schema_text(policy::Kind::Cases),
     };
     world.out.write_all(text.as_bytes())?;
     world.out.flush()?;

@@ -2,6 +2,7 @@
 
 pub(crate) mod card;
 pub(crate) mod change;
+pub(crate) mod lab;
 pub(crate) mod stream;
 pub(crate) mod table;
 pub(crate) mod title;

@@ -154,6 +154,72 @@ pub(crate) const CHECK: &str = "Reads policy files and checks their examples";
 pub(crate) const CHECK_EXAMPLES: &str = "Examples:\n  enclos policy check policy.toml .enclos.toml\n";
 /// FILE of `policy check`.
 pub(crate) const CHECK_FILES: &str = "The files, highest scope first";
+/// `policy test`.
+pub(crate) const TEST: &str =
+    "Holds a policy against its examples and against tables of expectations; exit 1 when one fails";
+/// Examples of `policy test`.
+pub(crate) const TEST_EXAMPLES: &str = "\
+Examples:
+  enclos policy test policy.toml
+  enclos policy test policy.toml team.cases.toml
+  enclos policy test current team.cases.toml
+
+A table is a file named `….cases.toml`, with rows such as
+  [[case]]
+  command = \"cargo test\"        # or: tool = \"write\", args = { path = \"a\" }
+  role = \"developer\"            # the default; a list means each
+  surface = \"terminal\"          # the default; a list means each
+  verdict = \"allow\"
+  rule = \"team.tests\"           # optional: the rule that is to decide
+";
+/// FILE of `policy test`.
+pub(crate) const TEST_FILES: &str = "Policy files, highest scope first, or one of `strict`, `balanced`, `open`, `current`; and tables. Without a policy: `current`";
+/// `policy diff`.
+pub(crate) const POLICY_DIFF: &str =
+    "Compares what two policies say: rules, settings, and the answers that become softer or harder";
+/// Examples of `policy diff`.
+pub(crate) const POLICY_DIFF_EXAMPLES: &str = "\
+Examples:
+  enclos policy diff current new.toml
+  enclos policy diff strict balanced --json
+";
+/// OLD.
+pub(crate) const DIFF_OLD: &str = "The old policy: a file, `strict`, `balanced`, `open` or `current`";
+/// NEW.
+pub(crate) const DIFF_NEW: &str = "The new policy: the same";
+/// `policy simulate`.
+pub(crate) const SIMULATE: &str =
+    "Judges the decisions of the local journal again by a candidate, and lists what would change";
+/// Examples of `policy simulate`.
+pub(crate) const SIMULATE_HELP: &str = "\
+Examples:
+  enclos policy simulate new.toml
+  enclos policy simulate strict --days 7 --json
+
+The files are the whole candidate: what is in force does not stand above them. A decision whose content was deleted
+is counted, and not guessed. Nothing is changed.
+";
+/// FILE of `policy simulate`.
+pub(crate) const SIMULATE_FILES: &str =
+    "The candidate: policy files, highest scope first, or one of `strict`, `balanced`, `open`, `current`";
+/// `--days`.
+pub(crate) const SIMULATE_DAYS: &str = "Decisions of so many days";
+/// `--examples`.
+pub(crate) const SIMULATE_EXAMPLES: &str = "How many calls are shown of each change, at most";
+/// `policy schema`.
+pub(crate) const SCHEMA: &str = "Prints the JSON Schema of policy files, for editors";
+/// Examples of `policy schema`.
+pub(crate) const SCHEMA_EXAMPLES: &str = "Examples:\n  enclos policy schema > policy.schema.json\n";
+/// `--of`.
+pub(crate) const SCHEMA_OF: &str = "Of which files";
+/// A kind of file.
+pub(crate) const SCHEMA_POLICY: &str = "Policy files";
+/// A kind of file.
+pub(crate) const SCHEMA_REPOSITORY: &str = "A repository's own `.enclos.toml`";
+/// A kind of file.
+pub(crate) const SCHEMA_CASES: &str = "Tables of expectations, `….cases.toml`";
+/// A page.
+pub(crate) const PAGE_POLICY: &str = "Every key of policy files";
 /// `policy explain`.
 pub(crate) const EXPLAIN: &str = "Says what a call would get, by which rule, and why";
 /// Examples of `policy explain`.

@@ -6,12 +6,14 @@
 mod demo;
 pub(crate) mod help;
 mod policy;
+mod lab;
 mod session;
 mod talk;
 mod terminal;
 
 pub(crate) use demo::*;
 pub(crate) use policy::*;
+pub(crate) use lab::*;
 pub(crate) use session::*;
 pub(crate) use talk::*;
 pub(crate) use terminal::*;

@@ -154,6 +154,8 @@ pub(crate) const REFERENCE_CLI: &str = "Commands";
 pub(crate) const REFERENCE_ENVIRONMENT: &str = "Environment variables";
 /// The title of a page of the reference.
 pub(crate) const REFERENCE_EVENTS: &str = "Events";
+/// The title of a page of the reference.
+pub(crate) const REFERENCE_POLICY: &str = "Policy files";
 /// Head of a table of options.
 pub(crate) const REFERENCE_OPTIONS: &str = "\n| option | meaning |\n| --- | --- |\n";
 /// Head of the table of variables.

@@ -10,6 +10,7 @@ use std::rc::Rc;
 use enclos_core::command::{Piece, Reading};
 use enclos_core::decision::DecidedBy;
 use enclos_core::ids::{CallId, RuleId, SessionId};
+use enclos_core::policy::{Difference, Layer, Policy, Preset, Scope};
 use enclos_core::verdict::Verdict;
 use enclos_protocol::api::{
     Attached, CommandQuestion, ExplainRequest, Gateway, OpenRequest, PolicyChange, ResumeRequest,
@@ -21,6 +22,7 @@ use enclos_protocol::error::{ApiError, Fault};
 use enclos_protocol::event::{
     Amounts, Body, BudgetView, Event, Of, Opened, Outcome, ResultFacts, SessionState, Speaker,
 };
+use enclos_protocol::lab::{DifferenceReport, SimulateRequest, Simulation, TestReport};
 use enclos_protocol::order::Order;
 use enclos_protocol::report::{
     Check, CommandRun, Explanation, Exported, PolicyReport, PolicySaved, PolicyText, PolicyVersion,
@@ -251,6 +253,49 @@ impl Gateway for Fake {
             version: None,
             text: "name = \"p\"\n".to_owned(),
         })
+    }
+
+    fn policy_test(&self, words: &[String]) -> Result<TestReport, ApiError> {
+        let failed = u64::from(words.iter().any(|word| word.contains("wrong")));
+        let text = serde_json::json!({
+            "sources": words, "policy_digest": "sha256:ab", "collisions": [], "passed": 1, "failed": failed,
+            "examples": [{
+                "source": "p.toml", "line": 3, "rule": "p.read", "example": "`read` with `{}`", "wanted": true,
+                "got": failed == 0, "verdict": "ask", "decided_by": "p.all", "scope": "project", "passed": failed == 0,
+            }],
+            "cases": [{
+                "source": "t.cases.toml", "line": 1, "tool": "bash", "args": {"command": "make"}, "role": "developer",
+                "surface": "terminal", "wanted": "allow", "wanted_rule": null, "got": "ask", "got_rule": "default.bash",
+                "passed": true,
+            }],
+        });
+        Ok(serde_json::from_value(text).unwrap())
+    }
+
+    fn policy_diff(&self, old: &str, new: &str) -> Result<DifferenceReport, ApiError> {
+        let difference = if old == new {
+            Difference::default()
+        } else {
+            let layer = |preset: Preset| {
+                let layer = Layer { scope: Scope::Project, source: preset.to_string(), text: preset.text() };
+                Policy::load(&[layer]).unwrap()
+            };
+            layer(old.parse().unwrap()).difference(&layer(new.parse().unwrap()))
+        };
+        Ok(DifferenceReport { old: vec![old.to_owned()], new: vec![new.to_owned()], difference })
+    }
+
+    fn policy_simulate(&self, request: &SimulateRequest) -> Result<Simulation, ApiError> {
+        let text = serde_json::json!({
+            "sources": request.policy, "since": "2026-11-01T00:00:00Z", "sessions": 2, "decisions": 9, "same": 5,
+            "changed": 3, "not_replayed": [{"reason": "the content of the session was deleted", "count": 1}],
+            "changes": [{
+                "tool": "bash", "person": "ada", "before": "allow", "rule_before": "balanced.work", "after": "ask",
+                "rule_after": "strict.bash", "direction": "harder", "count": 3,
+                "examples": [{"session": "sess_1", "call": "call_1", "time": "2026-11-02T00:00:00Z", "what": "make\u{1b}[2J"}],
+            }],
+        });
+        Ok(serde_json::from_value(text).unwrap())
     }
 
     fn policy_explain(&self, request: &ExplainRequest) -> Result<Explanation, ApiError> {

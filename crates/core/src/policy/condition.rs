@@ -26,7 +26,7 @@ enum Test {
     OneOf(Vec<Value>),
     Prefix(String),
     Glob(GlobMatcher),
-    Regex(Regex),
+    Regex(String, Regex),
 }
 
 /// A value that a condition cannot compare.
@@ -62,8 +62,20 @@ impl Condition {
             Test::OneOf(wanted) => Ok(wanted.contains(value)),
             Test::Prefix(prefix) => Ok(text(value)?.starts_with(prefix.as_str())),
             Test::Glob(glob) => Ok(glob.is_match(text(value)?)),
-            Test::Regex(regex) => Ok(regex.is_match(text(value)?)),
+            Test::Regex(_, regex) => Ok(regex.is_match(text(value)?)),
         }
+    }
+
+    /// The condition as it is written.
+    pub(super) fn written(&self) -> Value {
+        let (word, value) = match &self.test {
+            Test::Equals(wanted) => ("equals", wanted.clone()),
+            Test::OneOf(wanted) => ("in", Value::Array(wanted.clone())),
+            Test::Prefix(prefix) => ("prefix", Value::from(prefix.as_str())),
+            Test::Glob(glob) => ("glob", Value::from(glob.glob().glob())),
+            Test::Regex(pattern, _) => ("regex", Value::from(pattern.as_str())),
+        };
+        serde_json::json!({ "pointer": self.pointer, word: value })
     }
 
     /// What the path of a file tool leads to.
@@ -106,7 +118,7 @@ fn read_regex(pattern: &str) -> Result<Test, String> {
     let whole = format!(r"\A(?:{pattern})\z");
     Regex::new(pattern)
         .and_then(|_| RegexBuilder::new(&whole).dot_matches_new_line(true).size_limit(REGEX_BYTES).build())
-        .map(Test::Regex)
+        .map(|regex| Test::Regex(pattern.to_owned(), regex))
         .map_err(|_| format!("has the regex `{pattern}`, which is not one of linear time and moderate size"))
 }
 

@@ -56,7 +56,7 @@ impl Policy {
         cascade::call(&self.layers, caller, None).is_ok_and(|outcome| outcome.verdict != Verdict::Disabled)
     }
 
-    fn decide(&self, caller: &Caller<'_>, args: Option<&Value>) -> Decision {
+    pub(super) fn decide(&self, caller: &Caller<'_>, args: Option<&Value>) -> Decision {
         let mut decision = match self.first(caller, args) {
             Ok((outcome, true)) => Decision::of(caller, &outcome, true),
             Ok((outcome, false)) => self.second(caller, args, &outcome),

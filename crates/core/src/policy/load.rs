@@ -6,15 +6,14 @@ use sha2::{Digest as _, Sha256};
 
 use crate::ids::Digest;
 
-use super::condition::object;
 use super::error::{PolicyError, Problem, line_of};
-use super::file::{EnclosToml, ExampleFile, PolicyFile, RuleFile};
+use super::file::{EnclosToml, PolicyFile, RuleFile};
+use super::lab::{Held, hold};
 use super::rule::{Rule, name};
 use super::scope::{Layer, MAX_BYTES, MAX_REPOSITORY_BYTES, Scope};
 use super::settings::{Ceilings, FixedPlace, Settings};
 use super::subject::Pattern;
-use super::tool::Tool;
-use super::{Policy, commands, tighten};
+use super::{Policy, tighten};
 
 /// A layer that was read.
 #[derive(Clone, Debug)]
@@ -25,7 +24,7 @@ pub(super) struct Loaded {
     pub(super) rules: Vec<Rule>,
     pub(super) settings: Settings,
     /// Examples that were held against the rules.
-    pub(super) examples: usize,
+    pub(super) examples: Vec<Held>,
     digest: [u8; 32],
     /// The rules that name tools exactly, by tool.
     by_tool: HashMap<String, Vec<usize>>,
@@ -54,6 +53,24 @@ impl Policy {
     /// # Errors
     /// [`PolicyError`] for the first layer that cannot be read in full.
     pub fn load_standing(layers: &[Layer<'_>]) -> Result<Self, PolicyError> {
+        let policy = Self::load_to_test(layers)?;
+        let wrong = |layer: &Loaded| {
+            let failed = layer.examples.iter().find(|held| !held.passed())?;
+            Some(layer.error(failed.line, failed.problem()))
+        };
+        match policy.layers.iter().find_map(wrong) {
+            Some(error) => Err(error),
+            None => Ok(policy),
+        }
+    }
+
+    /// As [`Policy::load`], for the policy lab: an example that its rule does not decide as its author says, and a
+    /// rule that is softer than the scopes above, are told by [`Policy::examples_held`] and [`Policy::collisions`].
+    /// Never for a policy that is to be in force.
+    ///
+    /// # Errors
+    /// [`PolicyError`] for the first layer that cannot be read in full.
+    pub fn load_to_test(layers: &[Layer<'_>]) -> Result<Self, PolicyError> {
         let mut read = layers.iter().map(Loaded::read).collect::<Result<Vec<_>, _>>()?;
         read.sort_by_key(|layer| layer.scope);
         let heeds = |layer: &Loaded| {
@@ -167,7 +184,7 @@ impl Loaded {
             source: layer.source.clone(),
             rules: Vec::new(),
             settings,
-            examples: 0,
+            examples: Vec::new(),
             digest,
             by_tool: HashMap::new(),
             broad: Vec::new(),
@@ -185,8 +202,9 @@ impl Loaded {
         }
         for (examples, wanted) in [(wanted, true), (unwanted, false)] {
             for example in examples {
-                check_example(&rule, &example, wanted).map_err(|problem| self.error(line, problem))?;
-                self.examples += 1;
+                let held =
+                    hold(&rule, line, &example, wanted).map_err(|problem| self.error(line, problem))?;
+                self.examples.push(held);
             }
         }
         self.index(&rule);
@@ -224,41 +242,5 @@ impl Loaded {
 
     pub(super) fn error(&self, line: usize, problem: Problem) -> PolicyError {
         PolicyError { file: self.source.clone(), line, problem }
-    }
-}
-
-/// Holds a rule against one example of its author.
-fn check_example(rule: &Rule, example: &ExampleFile, wanted: bool) -> Result<(), Problem> {
-    let bad = |why: String| Problem::BadRule { rule: rule.id.clone(), why };
-    let (matched, shown) = match example {
-        ExampleFile::Command(text) if !rule.command.is_empty() => {
-            (commands::decides(rule, text), format!("`{text}`"))
-        }
-        ExampleFile::Call(call) if rule.command.is_empty() => {
-            let only =
-                rule.subject.tools.first().filter(|tool| tool.is_exact() && rule.subject.tools.len() == 1);
-            let tool = call.tool.clone().or_else(|| only.map(Pattern::as_text));
-            let tool =
-                tool.ok_or_else(|| bad("has an example without `tool`: name the tool it calls".to_owned()))?;
-            let args = object(&call.args).map(serde_json::Value::Object).map_err(bad)?;
-            let shown = format!("`{tool}` with `{args}`");
-            (rule.matches_example(&Tool::named(&tool), &args).map_err(|why| bad(why.to_owned()))?, shown)
-        }
-        ExampleFile::Command(_) => {
-            return Err(bad(
-                "has a command as its example, but no `command`: write a table with `tool` and `args`"
-                    .to_owned(),
-            ));
-        }
-        ExampleFile::Call(_) => {
-            return Err(bad(
-                "has a table as its example, but a `command`: write the command as text".to_owned()
-            ));
-        }
-    };
-    if matched == wanted {
-        Ok(())
-    } else {
-        Err(Problem::Example { rule: rule.id.clone(), example: shown, wanted })
     }
 }

@@ -13,9 +13,11 @@ mod error;
 mod explain;
 mod file;
 mod judge;
+mod lab;
 mod list;
 mod load;
 mod preset;
+pub mod reference;
 mod rule;
 mod scope;
 mod settings;
@@ -30,6 +32,10 @@ pub use decision::{Considered, Decision, Overruled, Shadow, Why};
 pub use error::{PolicyError, Problem};
 pub use explain::{LayerReport, MatrixRow};
 pub use judge::{Caller, Request};
+pub use lab::{
+    Answer, Case, CellChange, Difference, Direction, ExampleResult, RuleChange, Seen, SettingChange, Where,
+    read_cases,
+};
 pub use preset::{Preset, UnknownPreset};
 pub use scope::{Layer, MAX_BYTES, MAX_REPOSITORY_BYTES, Scope};
 pub use settings::{Ceilings, EXPIRY_MINUTES, ExecutionPlace, FixedPlace, Mounts, OnAsk, Settings};
@@ -58,7 +64,7 @@ impl Policy {
 
     /// How many examples were held against the rules of all layers.
     pub fn examples(&self) -> usize {
-        self.layers.iter().map(|layer| layer.examples).sum()
+        self.layers.iter().map(|layer| layer.examples.len()).sum()
     }
 
     /// The rules of lower scopes that no call obeys, since a higher scope is stricter.

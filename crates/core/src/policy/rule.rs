@@ -2,7 +2,9 @@
 //!
 //! A rule that could be read in two ways is refused here, with its line.
 
-use serde_json::Value;
+use std::collections::BTreeMap;
+
+use serde_json::{Value, json};
 
 use crate::ids::RuleId;
 use crate::near::nearest;
@@ -19,6 +21,8 @@ use super::who::{Category, Role, Surface};
 #[derive(Clone, Debug)]
 pub(super) struct Rule {
     pub(super) id: RuleId,
+    /// Whether its author named it.
+    pub(super) named: bool,
     pub(super) line: usize,
     pub(super) subject: Subject,
     pub(super) roles: Vec<Role>,
@@ -45,6 +49,22 @@ impl Approve {
     /// One person of any role who may answer for the session, and no remembered grant.
     pub(super) const PLAIN: Self = Self { role: None, quorum: 1, remember: false, person: false };
 
+    /// The fields that are not the plain ones, as they are written; `null` where none is.
+    fn written(self) -> Value {
+        let all = [
+            ("role", json!(self.role)),
+            ("quorum", json!(Some(self.quorum).filter(|quorum| *quorum > 1))),
+            ("remember", json!(Some(true).filter(|_| self.remember))),
+            ("person", json!(Some(true).filter(|_| self.person))),
+        ];
+        let said: serde_json::Map<String, Value> = all
+            .into_iter()
+            .filter(|(_, value)| !value.is_null())
+            .map(|(field, value)| (field.to_owned(), value))
+            .collect();
+        if said.is_empty() { Value::Null } else { Value::Object(said) }
+    }
+
     /// What satisfies both.
     pub(super) fn and(self, other: Self) -> Self {
         Self {
@@ -68,6 +88,7 @@ pub(super) struct Specificity {
 impl Rule {
     /// Reads a written rule. `default_id` names it where its author did not.
     pub(super) fn new(file: RuleFile, default_id: String, line: usize) -> Result<Self, Problem> {
+        let named = file.id.is_some();
         let id = match file.id {
             Some(id) => RuleId::new(name(&id, "rule")?),
             None => RuleId::new(default_id),
@@ -85,6 +106,7 @@ impl Rule {
         let approve = file.approve.map_or(Ok(Approve::PLAIN), read_approve).map_err(bad)?;
         let conditions = file.when.into_iter().map(Condition::new).collect::<Result<_, _>>();
         Ok(Self {
+            named,
             line,
             subject,
             roles: file.role.0,
@@ -136,6 +158,27 @@ impl Rule {
         self.subject.speaks_of(&Tool::named("bash"), Aspect::Class(Category::Bash), self.verdict)
     }
 
+    /// What the rule says, field by field, as it is written. Its name is not part of it.
+    pub(super) fn written(&self) -> BTreeMap<&'static str, Value> {
+        let texts = |patterns: &[Pattern]| patterns.iter().map(Pattern::as_text).collect::<Vec<_>>();
+        let when: Vec<Value> = self.conditions.iter().map(Condition::written).collect();
+        let all = [
+            ("tool", json!(texts(&self.subject.tools))),
+            ("category", json!(self.subject.categories)),
+            ("server", json!(texts(&self.subject.servers))),
+            ("role", json!(self.roles)),
+            ("surface", json!(self.surfaces)),
+            ("when", json!(when)),
+            ("command", json!(self.command)),
+            ("verdict", json!(self.verdict)),
+            ("approve", self.approve.written()),
+            ("shadow", if self.shadow { json!(true) } else { Value::Null }),
+            ("reason", json!(self.reason)),
+        ];
+        let silent = |value: &Value| value.is_null() || value.as_array().is_some_and(Vec::is_empty);
+        all.into_iter().filter(|(_, value)| !silent(value)).collect()
+    }
+
     pub(super) fn for_role(&self, role: Role) -> bool {
         self.roles.is_empty() || self.roles.contains(&role)
     }
@@ -173,6 +216,15 @@ fn subject(
         return Err(None);
     }
     Ok(Subject { tools, categories, servers })
+}
+
+/// A tool that is called: `*` names none.
+pub(super) fn known_tool(text: &str) -> Result<(), Problem> {
+    let expected = "the name of one tool: `*` names none";
+    if text.split('/').any(|segment| segment == "*") {
+        return Err(Problem::BadName { name: text.to_owned(), what: "tool", expected });
+    }
+    tool_pattern(text).map(|_| ())
 }
 
 fn tool_pattern(text: &str) -> Result<Pattern, Problem> {

@@ -7,6 +7,7 @@ use std::collections::BTreeSet;
 
 use serde::de::{Error, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::{Value, json};
 
 use super::file::{Contained, ExecutionFile, PolicyFile};
 use super::scope::Scope;
@@ -193,6 +194,64 @@ impl Settings {
             caches: self.caches.or_else(|| Some(Mounts::Only(BTreeSet::new()))),
             ..self
         }
+    }
+
+    /// The same, with every default written out that does not come from elsewhere.
+    #[must_use]
+    pub(super) fn spoken_out(self) -> Self {
+        Self {
+            continue_after_rejection: self.continue_after_rejection.or(Some(false)),
+            repository_policy: self.repository_policy.or(Some(true)),
+            repository_instructions: self.repository_instructions.or(Some(true)),
+            toolchains: self.toolchains.clone().or(Some(Mounts::All)),
+            ..self.or_defaults()
+        }
+    }
+
+    /// Every setting under the key that a file has for it, in one order.
+    pub(super) fn written(&self) -> Vec<(&'static str, Value)> {
+        let contained = self.contained.map(|free| if free { "allow" } else { "ask" });
+        let mounts = |mounts: &Option<Mounts>| match mounts {
+            None => Value::Null,
+            Some(Mounts::All) => json!("all"),
+            Some(Mounts::Only(names)) if names.is_empty() => json!("none"),
+            Some(Mounts::Only(names)) => json!(names),
+        };
+        let Ceilings {
+            session_max_actions,
+            session_max_minutes,
+            session_max_extensions,
+            session_max_tokens,
+            session_max_commands,
+            command_max_seconds,
+            command_max_output_bytes,
+            sandbox_cpus,
+            sandbox_memory_bytes,
+            sandbox_processes,
+            sandbox_disk_bytes,
+        } = self.ceilings;
+        vec![
+            ("continue_after_rejection", json!(self.continue_after_rejection)),
+            ("commands.contained", json!(contained)),
+            ("execution.place", json!(self.place.as_ref().map(|fixed| fixed.place))),
+            ("execution.session_max_actions", json!(session_max_actions)),
+            ("execution.session_max_minutes", json!(session_max_minutes)),
+            ("execution.session_max_extensions", json!(session_max_extensions)),
+            ("execution.session_max_tokens", json!(session_max_tokens)),
+            ("execution.session_max_commands", json!(session_max_commands)),
+            ("execution.command_max_seconds", json!(command_max_seconds)),
+            ("execution.command_max_output_bytes", json!(command_max_output_bytes)),
+            ("execution.sandbox_cpus", json!(sandbox_cpus)),
+            ("execution.sandbox_memory_bytes", json!(sandbox_memory_bytes)),
+            ("execution.sandbox_processes", json!(sandbox_processes)),
+            ("execution.sandbox_disk_bytes", json!(sandbox_disk_bytes)),
+            ("approvals.on_ask", json!(self.on_ask)),
+            ("approvals.expiry_minutes", json!(self.expiry_minutes)),
+            ("repository.policy", json!(self.repository_policy)),
+            ("repository.instructions", json!(self.repository_instructions)),
+            ("toolchains.mount", mounts(&self.toolchains)),
+            ("caches.mount", mounts(&self.caches)),
+        ]
     }
 
     /// Joins the settings of a lower layer. The higher layer's place holds.

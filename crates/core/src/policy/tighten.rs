@@ -27,17 +27,23 @@ struct Collision<'p> {
 
 /// The error for the first rule that is softer than the scopes above.
 pub(super) fn refusal(policy: &Policy) -> Option<PolicyError> {
-    let Collision { layer, rule, above } = collisions(policy).next()?;
-    let problem = Problem::Looser {
-        rule: rule.id.clone(),
-        scope: layer.scope,
-        verdict: rule.verdict,
-        against: above.by.id(),
-        higher: above.by.scope(),
-        source_file: above.by.source(),
-        stricter: above.verdict,
-    };
-    Some(layer.error(rule.line, problem))
+    refusals(policy).next()
+}
+
+/// The error for each rule that is softer than the scopes above.
+pub(super) fn refusals(policy: &Policy) -> impl Iterator<Item = PolicyError> {
+    collisions(policy).map(|Collision { layer, rule, above }| {
+        let problem = Problem::Looser {
+            rule: rule.id.clone(),
+            scope: layer.scope,
+            verdict: rule.verdict,
+            against: above.by.id(),
+            higher: above.by.scope(),
+            source_file: above.by.source(),
+            stricter: above.verdict,
+        };
+        layer.error(rule.line, problem)
+    })
 }
 
 /// The rules that are softer than the scopes above.

@@ -182,7 +182,7 @@ fn usage(message: impl Into<String>) -> ApiError {
 }
 
 /// Reads a file whole; `None` where there is none.
-fn read(file: &Path, most: usize) -> Result<Option<String>, ApiError> {
+pub(crate) fn read(file: &Path, most: usize) -> Result<Option<String>, ApiError> {
     let refuse = |why: String| Err(usage(format!("`{}` {why}", file.display())));
     match std::fs::metadata(file) {
         Ok(facts) if facts.len() > most as u64 => {
@@ -198,7 +198,7 @@ fn read(file: &Path, most: usize) -> Result<Option<String>, ApiError> {
 }
 
 /// The repository's own file counts only as a plain file.
-fn read_plain(file: &Path) -> Result<Option<String>, ApiError> {
+pub(crate) fn read_plain(file: &Path) -> Result<Option<String>, ApiError> {
     match std::fs::symlink_metadata(file) {
         Ok(facts) if facts.is_file() => read(file, MAX_REPOSITORY_BYTES),
         Ok(_) => Err(usage(format!("`{}` is not a plain file", file.display()))),

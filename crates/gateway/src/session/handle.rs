@@ -280,6 +280,7 @@ impl Live {
         facts([
             ("tool", json!(call.tool())),
             ("verdict", json!(decision.verdict)),
+            ("rule", json!(decision.rule)),
             ("scope", json!(decision.scope)),
             ("policy", json!(self.policy.digest())),
             ("pieces", entry::pieces(&decision.pieces, self.lease.commit_key())),
