@@ -121,6 +121,25 @@ fn hashes_uuids_references_and_names_stay() {
 }
 
 #[test]
+fn passwords_that_tools_take_by_name_or_glued_are_found() {
+    let redactor = bare();
+    for text in [
+        "PGPASSWORD=tr0ub4dor& psql -h db app",
+        "env PGPASSWORD='tr0ub4dor&' psql",
+        "MYSQL_PWD=tr0ub4dor& mysql app",
+        "mysql -u root -ptr0ub4dor& app",
+        "mysql -ptr0ub4dor&",
+        "mysqldump --password=tr0ub4dor& app",
+        "userpassword: tr0ub4dor&",
+        "SSHPASS=tr0ub4dor& sshpass -e ssh h",
+        "REDISCLI_AUTH=tr0ub4dor& redis-cli",
+    ] {
+        let out = redactor.redact(text);
+        assert!(out.contains("[secret:") && !out.contains("tr0ub4dor"), "{text} became {out}");
+    }
+}
+
+#[test]
 fn a_mark_cannot_be_posed_around_a_secret() {
     let redactor = bare();
     let posed = "[secret:ghp_9Xq2LmZ7tRb4KcW8vNd1YpHs6JfG3aEu]";

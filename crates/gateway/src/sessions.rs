@@ -131,9 +131,25 @@ fn in_words(entry: &Value) -> String {
         "model",
     ];
     let words = TELLING.iter().filter_map(|name| entry.get(name).map(|value| (name, value)));
-    let shown = words.map(|(name, value)| match value {
-        Value::String(text) => format!("{name}={text}"),
-        other => format!("{name}={other}"),
-    });
+    let shown = words.map(|(name, value)| format!("{name}={}", in_word(value)));
     shown.collect::<Vec<_>>().join(" ")
+}
+
+/// One value: who decided as `human(user)` or `automation(rule)`, a result by its summary.
+fn in_word(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        Value::Object(members) => match members.iter().next() {
+            Some((who, Value::String(name)))
+                if members.len() == 1 && matches!(who.as_str(), "human" | "automation") =>
+            {
+                format!("{who}({name})")
+            }
+            _ => match members.get("summary") {
+                Some(Value::String(summary)) => summary.clone(),
+                _ => value.to_string(),
+            },
+        },
+        other => other.to_string(),
+    }
 }

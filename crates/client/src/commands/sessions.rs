@@ -60,14 +60,20 @@ fn state_words(row: &SessionRow) -> String {
     match (row.outcome, row.live) {
         (Some(outcome), _) => text::outcome(outcome).to_owned(),
         (None, true) => text::live(row.state),
+        // Its gateway ended without a word: killed, or the machine went down.
+        (None, false) if is_busy(row) => text::INTERRUPTED.to_owned(),
         (None, false) => text::state(row.state).to_owned(),
     }
+}
+
+fn is_busy(row: &SessionRow) -> bool {
+    matches!(row.state, SessionState::Opening | SessionState::Running)
 }
 
 fn state_role(row: &SessionRow) -> Role {
     match row.state {
         SessionState::Closed => Role::Dim,
-        SessionState::Opening | SessionState::Running => Role::Good,
+        _ if is_busy(row) && row.live => Role::Good,
         _ => Role::Warn,
     }
 }

@@ -62,6 +62,9 @@ pub(crate) fn live(state: enclos_protocol::event::SessionState) -> String {
     format!("{} (live)", super::state(state))
 }
 
+/// A state in which no process works on the session any more.
+pub(crate) const INTERRUPTED: &str = "interrupted";
+
 /// A time to the minute, as a listing shows it.
 pub(crate) fn minute(time: &str) -> String {
     time.get(..16).unwrap_or(time).replace('T', " ")

@@ -55,11 +55,13 @@ fn class(name: &str) -> Option<Class> {
     let last = back.next()?.as_str();
     let before = back.next().map_or("", String::as_str);
     let class = match last {
-        "password" | "passwd" | "passwort" | "pwd" | "pass" | "passphrase" | "passcode" | "passe" | "mdp" => {
-            Class::Password
-        }
+        "password" | "passwd" | "passwort" | "pwd" | "pass" | "passphrase" | "passcode" | "passe" | "mdp"
+        | "sshpass" => Class::Password,
+        // `PGPASSWORD`, `userpassword`.
+        _ if last.ends_with("password") || last.ends_with("passwd") => Class::Password,
         "secret" | "token" | "jeton" | "apikey" | "credential" | "credentials" | "accesskey"
         | "secretkey" | "authtoken" | "authkey" | "privatekey" | "clientsecret" => Class::Token,
+        "auth" if before == "rediscli" => Class::Password,
         "id" if matches!(before, "access" | "client") => Class::Key,
         "key" if announces_key(before) => Class::Token,
         "key" | "auth" => Class::Key,
