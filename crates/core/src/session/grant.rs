@@ -283,7 +283,7 @@ mod tests {
 
     #[test]
     fn a_pattern_that_is_offered_covers_the_call_it_is_offered_for() {
-        for text in ["cargo test --workspace", "make", "npm run build -- $X", "git commit -m 'some words'"] {
+        for text in ["cargo test --workspace", "make", "git commit -m 'some words'"] {
             let offered = Pattern::of_command(&pieces(text));
             assert!(!offered.is_empty(), "{text}");
             assert!(offered.iter().all(|pattern| covers(pattern, text)), "{text}");
