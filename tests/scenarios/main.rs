@@ -2,6 +2,7 @@
 //!
 //! Each test owns a folder for the state of Enclos and a repository, so that all of them can run at once.
 
+mod approvals;
 mod arguments;
 mod budget;
 mod changeset;
@@ -12,3 +13,4 @@ mod journal;
 mod killed;
 mod loops;
 mod repositories;
+mod terminal;
