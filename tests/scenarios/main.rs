@@ -2,6 +2,7 @@
 //!
 //! Each test owns a folder for the state of Enclos and a repository, so that all of them can run at once.
 
+mod approvals;
 mod arguments;
 mod budget;
 mod changeset;
@@ -13,3 +14,4 @@ mod killed;
 mod loops;
 mod policies;
 mod repositories;
+mod terminal;

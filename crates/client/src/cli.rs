@@ -100,6 +100,18 @@ pub enum LowCommand {
     /// Stops a session.
     #[command(about = help::STOP, before_help = help::STOP_EXAMPLES)]
     Stop(OneArgs),
+    /// Lists questions that wait.
+    #[command(about = help::APPROVALS, before_help = help::APPROVALS_EXAMPLES)]
+    Approvals(JsonArgs),
+    /// Approves a call.
+    #[command(about = help::APPROVE, before_help = help::APPROVE_EXAMPLES)]
+    Approve(ApproveArgs),
+    /// Refuses a call.
+    #[command(about = help::REJECT, before_help = help::REJECT_EXAMPLES)]
+    Reject(RejectArgs),
+    /// Lists and revokes grants.
+    #[command(about = help::GRANTS, before_help = help::GRANTS_EXAMPLES)]
+    Grants(GrantsArgs),
     /// Shows a change set.
     #[command(about = help::DIFF, before_help = help::DIFF_EXAMPLES)]
     Diff(DiffArgs),
@@ -232,6 +244,65 @@ pub struct JsonArgs {
 pub struct OneArgs {
     /// The session.
     #[arg(value_name = "ID", help = help::ID)]
+    pub id: String,
+    /// As JSON.
+    #[command(flatten)]
+    pub json: JsonArgs,
+}
+
+/// `approve`.
+#[derive(Debug, Args)]
+pub struct ApproveArgs {
+    /// The approval.
+    #[arg(value_name = "ID", help = help::APPROVAL)]
+    pub id: String,
+    /// As JSON.
+    #[command(flatten)]
+    pub json: JsonArgs,
+}
+
+/// `reject`.
+#[derive(Debug, Args)]
+pub struct RejectArgs {
+    /// The approval.
+    #[arg(value_name = "ID", help = help::APPROVAL)]
+    pub id: String,
+    /// A word to the model.
+    #[arg(long, value_name = "TEXT", help = help::SAY)]
+    pub say: Option<String>,
+    /// As JSON.
+    #[command(flatten)]
+    pub json: JsonArgs,
+}
+
+/// `grants`.
+#[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true)]
+pub struct GrantsArgs {
+    /// What is done with them.
+    #[command(subcommand)]
+    pub command: Option<GrantsCommand>,
+    /// The session.
+    #[arg(value_name = "SESSION", help = help::ID)]
+    pub session: Option<String>,
+    /// As JSON.
+    #[command(flatten)]
+    pub json: JsonArgs,
+}
+
+/// `grants …`.
+#[derive(Debug, Subcommand)]
+pub enum GrantsCommand {
+    /// Revokes one.
+    #[command(about = help::REVOKE_GRANT)]
+    Revoke(RevokeGrantArgs),
+}
+
+/// `grants revoke`.
+#[derive(Debug, Args)]
+pub struct RevokeGrantArgs {
+    /// The grant.
+    #[arg(value_name = "ID", help = help::GRANT)]
     pub id: String,
     /// As JSON.
     #[command(flatten)]

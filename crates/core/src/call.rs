@@ -73,6 +73,11 @@ pub enum Event {
         /// The arguments, whole.
         arguments: String,
     },
+    /// A person changed the arguments of a proposal. It is judged afresh.
+    Edit {
+        /// The arguments, whole.
+        arguments: String,
+    },
     /// The answer or the turn is interrupted, by anyone, or the stream is cut.
     Interrupt,
     /// A person or the policy refuses it.
@@ -108,7 +113,8 @@ pub const INTERRUPTED: &str = "interrupted";
 /// [`IllegalMove`] for every pair of state and event that has no place in the table; the call stays as it is.
 pub fn step(state: &State, event: Event) -> Result<State, IllegalMove> {
     match (state, event) {
-        (State::Generating, Event::Complete { arguments }) => Ok(State::Generated { arguments }),
+        (State::Generating, Event::Complete { arguments })
+        | (State::Generated { .. }, Event::Edit { arguments }) => Ok(State::Generated { arguments }),
         (State::Generating | State::Generated { .. }, Event::Interrupt) => {
             Ok(State::Canceled { reason: Canceled::Interrupted })
         }
@@ -159,6 +165,7 @@ impl Event {
     pub fn name(&self) -> &'static str {
         match self {
             Self::Complete { .. } => "complete",
+            Self::Edit { .. } => "edit",
             Self::Interrupt => "interrupt",
             Self::Cancel { .. } => "cancel",
             Self::Start { .. } => "start",
@@ -190,9 +197,12 @@ impl Canceled {
             Self::Refused { who: DecidedBy::Human(_), word: Some(word) } => {
                 format!("A person refused this call, so it did not run. They say: {word}")
             }
-            Self::Refused { who: DecidedBy::Automation(_), .. } => {
+            Self::Refused { who: DecidedBy::Automation(_), word: None } => {
                 "This call needs the approval of a person, and there is none to ask. It did not run."
                     .to_owned()
+            }
+            Self::Refused { who: DecidedBy::Automation(_), word: Some(word) } => {
+                format!("A program refused this call in the place of a person, so it did not run: {word}")
             }
             Self::Policy { .. } => {
                 "This action is not available under the governance policy. It did not run.".to_owned()
@@ -297,6 +307,7 @@ mod tests {
     fn events() -> Vec<Event> {
         vec![
             Event::Complete { arguments: "{}".into() },
+            Event::Edit { arguments: "{\"a\":1}".into() },
             Event::Interrupt,
             Event::Cancel { reason: Canceled::Policy { rule: RuleId::new("r") } },
             Event::Start { decided_by: human(), rule: RuleId::new("r") },
@@ -306,8 +317,9 @@ mod tests {
     }
 
     /// The table of the specification, written down a second time.
-    const TABLE: [(&str, &str, &str); 9] = [
+    const TABLE: [(&str, &str, &str); 10] = [
         ("generating", "complete", "generated"),
+        ("generated", "edit", "generated"),
         ("generating", "interrupt", "canceled"),
         ("generated", "interrupt", "canceled"),
         ("generated", "cancel", "canceled"),

@@ -148,3 +148,13 @@ pub(crate) fn peek(sandbox: &Sandbox, path: &str, most: u64) -> Result<Option<Ve
         Err(error) => Err(error),
     }
 }
+
+/// Whether a name in the workspace is a link. `None`: there is no such name.
+pub(crate) fn is_link(sandbox: &Sandbox, path: &str) -> Option<bool> {
+    match sandbox.file(&FileOp::Stat { path: path.to_owned() }) {
+        Ok(FileReply::Stat(entry)) => Some(entry.kind == enclos_sandbox::file::Kind::Link),
+        Err(FileError::Refused(fault)) if fault.kind == enclos_sandbox::FaultKind::NotFound => None,
+        // What cannot be looked at is taken for a link: no pattern covers it.
+        Ok(_) | Err(_) => Some(true),
+    }
+}

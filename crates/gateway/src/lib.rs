@@ -3,6 +3,8 @@
 //! The session loop runs here, never in a client. [`Local`] is the gateway that a person runs for themselves: it
 //! implements the API of `enclos-protocol` in this process.
 
+mod approvals;
+mod attend;
 mod changes;
 pub mod changeset;
 pub mod clock;

@@ -19,15 +19,17 @@ use enclos_protocol::changeset::{AppliedView, ChangeSetView};
 use enclos_protocol::env::{self, Environment};
 use enclos_protocol::error::{ApiError, Fault};
 use enclos_protocol::lab::{DifferenceReport, SimulateRequest, Simulation, TestReport};
-use enclos_protocol::order::Order;
+use enclos_protocol::order::{Order, Reply, Sent};
 use enclos_protocol::report::{
-    Check, Explanation, Exported, PolicyReport, PolicySaved, PolicyText, PolicyVersion, SandboxRun, SessionDetail,
-    SessionRow, Verification,
+    Answered, ApprovalRow, Check, Explanation, Exported, GrantRow, PolicyReport, PolicySaved, PolicyText,
+    PolicyVersion, SandboxRun, SessionDetail, SessionRow, Verification,
 };
 use enclos_store::{Lease, LeaseError, Store};
 use serde_json::{Map, Value, json};
 use tokio::sync::mpsc;
 
+use crate::approvals::Desk;
+use crate::attend;
 use crate::clock::Clock;
 use crate::config::Config;
 use crate::control::{self, Control};
@@ -37,7 +39,7 @@ use crate::places::Places;
 use crate::policies::{self, Choice, ScopeName, Sources, Wish};
 use crate::redact::Redactor;
 use crate::repo::Repo;
-use crate::session::{self, Again, Facts, Opening};
+use crate::session::{self, Again, Facts, Opening, Remote};
 use crate::sessions::{self, of_store};
 use crate::{changes, explain, journal, machine};
 
@@ -179,8 +181,8 @@ impl Local {
 
     /// What a session is opened with, a new one and one that is taken up alike. Its control socket listens from here.
     fn opening(&self, id: &SessionId, basis: Basis, way: Way) -> Result<Opening, ApiError> {
-        let orders = mpsc::unbounded_channel();
-        let control = self.listen(id, &orders.0)?;
+        let (remote, from_others) = mpsc::unbounded_channel();
+        let control = self.listen(id, remote)?;
         Ok(Opening {
             clock: self.clock.clone(),
             store: basis.store,
@@ -197,17 +199,23 @@ impl Local {
             patch: way.patch,
             again: way.again,
             control: Some(control),
-            orders,
+            remote: from_others,
+            orders: mpsc::unbounded_channel(),
         })
     }
 
-    fn listen(&self, id: &SessionId, orders: &mpsc::UnboundedSender<Order>) -> Result<Control, ApiError> {
-        control::listen(&self.places.run(), id, orders.clone()).map_err(|error| {
+    fn listen(&self, id: &SessionId, orders: mpsc::UnboundedSender<Remote>) -> Result<Control, ApiError> {
+        control::listen(&self.places.run(), id, orders).map_err(|error| {
             ApiError::new(
                 Fault::Internal,
                 format!("the control socket of the session cannot be made: {error}"),
             )
         })
+    }
+
+    fn desk(&self) -> Result<Desk, ApiError> {
+        let (person, clock) = (self.person.clone(), self.clock.clone());
+        Ok(Desk { store: self.store()?, run: self.places.run(), person, clock })
     }
 
     fn human(&self) -> DecidedBy {
@@ -339,8 +347,8 @@ impl Gateway for Local {
 
     async fn stop(&self, session: &SessionId) -> Result<(), ApiError> {
         self.store()?.session(session).map_err(|error| of_store(&error))?;
-        let taken = control::send(&self.places.run(), session, &Order::Stop).await;
-        if taken.unwrap_or(false) {
+        let sent = Sent { order: Order::Stop, at_terminal: false };
+        if matches!(control::send(&self.places.run(), session, &sent).await, Ok(Some(Reply::Taken))) {
             return Ok(());
         }
         let lease = self.take(session)?;
@@ -359,6 +367,26 @@ impl Gateway for Local {
         )?;
         sessions::remove_layer(&self.places.session(session).join("layer"));
         Ok(())
+    }
+
+    fn approvals(&self) -> Result<Vec<ApprovalRow>, ApiError> {
+        self.desk()?.list()
+    }
+
+    fn attend(&self, approval: &str) -> Result<Attached, ApiError> {
+        attend::attend(self.desk()?, approval)
+    }
+
+    async fn answer(&self, order: Order, at_terminal: bool) -> Result<Answered, ApiError> {
+        self.desk()?.answer(order, at_terminal).await
+    }
+
+    fn grants(&self, session: Option<&SessionId>) -> Result<Vec<GrantRow>, ApiError> {
+        self.desk()?.grants(session)
+    }
+
+    async fn revoke_grant(&self, grant: &str) -> Result<GrantRow, ApiError> {
+        self.desk()?.revoke(grant).await
     }
 
     fn diff(&self, session: &SessionId) -> Result<ChangeSetView, ApiError> {

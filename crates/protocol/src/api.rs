@@ -12,8 +12,8 @@ use crate::event::Event;
 use crate::lab::{DifferenceReport, SimulateRequest, Simulation, TestReport};
 use crate::order::Order;
 use crate::report::{
-    Check, Explanation, Exported, PolicyReport, PolicySaved, PolicyText, PolicyVersion, SandboxRun, SessionDetail,
-    SessionRow, Verification,
+    Answered, ApprovalRow, Check, Explanation, Exported, GrantRow, PolicyReport, PolicySaved, PolicyText,
+    PolicyVersion, SandboxRun, SessionDetail, SessionRow, Verification,
 };
 
 /// What a headless session does with a question that needs a person.
@@ -154,6 +154,21 @@ pub trait Gateway {
     fn show(&self, session: &SessionId) -> Result<SessionDetail, ApiError>;
     /// Stops a session, wherever it works.
     fn stop(&self, session: &SessionId) -> impl Future<Output = Result<(), ApiError>>;
+    /// Every question of this person's sessions that waits for an answer, the oldest first.
+    fn approvals(&self) -> Result<Vec<ApprovalRow>, ApiError>;
+    /// Shows one question to the person at this terminal and takes their answer: an approval, a refusal or an edit.
+    fn attend(&self, approval: &str) -> Result<Attached, ApiError>;
+    /// Answers a question. `at_terminal` says whether a person sits there and saw the card; else it is the answer of a
+    /// program, recorded as such, and refused where the rule wants a person.
+    fn answer(
+        &self,
+        order: Order,
+        at_terminal: bool,
+    ) -> impl Future<Output = Result<Answered, ApiError>>;
+    /// The grants of open sessions, or of one.
+    fn grants(&self, session: Option<&SessionId>) -> Result<Vec<GrantRow>, ApiError>;
+    /// Revokes a grant, at once.
+    fn revoke_grant(&self, grant: &str) -> impl Future<Output = Result<GrantRow, ApiError>>;
     /// What a session made.
     fn diff(&self, session: &SessionId) -> Result<ChangeSetView, ApiError>;
     /// Applies what a session made, as it was shown last: all files that are not flagged, or those named.

@@ -30,6 +30,15 @@ pub struct Card {
     pub reason: String,
     /// Whether an answer for the whole session (`s`) is offered.
     pub may_remember: bool,
+    /// Patterns that may be granted for the session (`p`), the narrowest first; empty when none is offered.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub patterns: Vec<Offer>,
+    /// Who must approve, where one yes of the person at hand is not enough; empty otherwise.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub needs: String,
+    /// The exact arguments, as canonical JSON: what an edit (`e`) begins with.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub arguments: String,
     /// What is left of the budget.
     pub budget: BudgetView,
     /// When the question expires, RFC 3339 in UTC.
@@ -72,4 +81,15 @@ pub struct Flagged {
     pub path: String,
     /// Why it needs its own yes.
     pub why: String,
+}
+
+/// A pattern that may be granted for the session.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Offer {
+    /// The pattern in words.
+    pub words: String,
+    /// What else of the session's calls so far it would have matched, each in one line, the newest first.
+    pub also: Vec<String>,
+    /// How many more it would have matched.
+    pub more: usize,
 }

@@ -57,6 +57,10 @@ variables! {
     TERM = "TERM", "`dumb` means plain lines", "plain lines without a terminal";
     /// Where temporary files go.
     TMPDIR = "TMPDIR", "Folder for the demonstration's repository", "`/tmp`";
+    /// The person's editor.
+    VISUAL = "VISUAL", "The editor for the arguments of a call (`e` on a card)", "`EDITOR`";
+    /// The person's editor, where `VISUAL` is not set.
+    EDITOR = "EDITOR", "The editor where `VISUAL` is not set", "no editing";
     /// Programs of the host.
     PATH = "PATH", "Where `git` and toolchains are found on the host", "`/usr/local/bin:/usr/bin:/bin`";
 }

@@ -1,10 +1,12 @@
 //! Reports that commands print: listings, verifications, checks. Each is also its own `--json`.
 
+use enclos_core::decision::DecidedBy;
 use enclos_core::ids::SessionId;
 use enclos_core::verdict::Verdict;
 use serde::{Deserialize, Serialize};
 
-use crate::event::{BudgetView, Outcome, SessionState};
+use crate::card::Card;
+use crate::event::{ApprovalState, BudgetView, Outcome, SessionState};
 
 /// A session in a listing.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -55,6 +57,72 @@ pub struct TimelineLine {
     pub kind: String,
     /// What happened, in one line.
     pub text: String,
+}
+
+/// A question that waits for an answer.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct ApprovalRow {
+    /// Its name.
+    pub approval: String,
+    /// The session.
+    pub session: SessionId,
+    /// The tool.
+    pub tool: String,
+    /// What it is about to do, in one line.
+    pub title: String,
+    /// The rule that asks.
+    pub rule: String,
+    /// The scope of that rule.
+    pub scope: String,
+    /// Its state: `pending`, or `expired` when its time is over and nobody has told the session yet.
+    pub state: ApprovalState,
+    /// When it expires, RFC 3339 in UTC.
+    pub expires: String,
+    /// Who must approve, where one yes of the person at hand is not enough.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub needs: String,
+    /// Whether a process works on the session now; else the answer is kept for `resume`.
+    pub live: bool,
+    /// The whole card.
+    pub card: Option<Card>,
+}
+
+/// What became of an answer.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Answered {
+    /// The approval.
+    pub approval: String,
+    /// The session.
+    pub session: SessionId,
+    /// Its state now.
+    pub state: ApprovalState,
+    /// Who answered.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub decided_by: Option<DecidedBy>,
+    /// Whether a process works on the session; else `resume` takes the answer up.
+    pub live: bool,
+}
+
+/// An answer that a person gave for the rest of a session.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct GrantRow {
+    /// Its name.
+    pub grant: String,
+    /// The session.
+    pub session: SessionId,
+    /// The tool.
+    pub tool: String,
+    /// What it answers, in words.
+    pub pattern: String,
+    /// The rule whose question it answers.
+    pub rule: String,
+    /// Who gave it.
+    pub by: String,
+    /// When, RFC 3339 in UTC.
+    pub given: String,
+    /// Who revoked it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub revoked_by: Option<String>,
 }
 
 /// The result of verifying a journal.

@@ -1,5 +1,6 @@
 //! One file a command, and the one place that chooses among them.
 
+mod approvals;
 mod batch;
 mod changes;
 mod demo;
@@ -74,6 +75,10 @@ where
         LowCommand::Sessions(args) => sessions::list(&mut cx, args),
         LowCommand::Show(args) => sessions::show(&mut cx, &args),
         LowCommand::Stop(args) => sessions::stop(&mut cx, &args).await,
+        LowCommand::Approvals(args) => approvals::list(&mut cx, args),
+        LowCommand::Approve(args) => approvals::approve(&mut cx, args).await,
+        LowCommand::Reject(args) => approvals::reject(&mut cx, args).await,
+        LowCommand::Grants(args) => approvals::grants(&mut cx, args).await,
         LowCommand::Diff(args) => changes::diff(&mut cx, &args),
         LowCommand::Apply(args) => changes::apply(&mut cx, args),
         LowCommand::Discard(args) => changes::discard(&mut cx, &args),

@@ -105,6 +105,7 @@ fn facts(card: &Card, width: usize) -> Vec<Row> {
     }
     fact(text::CARD_RULE, Role::Plain, &text::rule_of_scope(card.rule.as_str(), &card.scope));
     fact(text::CARD_REASON, Role::Plain, &card.reason);
+    fact(text::CARD_NEEDS, Role::Warn, &card.needs);
     fact(text::CARD_BUDGET, Role::Plain, &text::budget_left(&card.budget));
     fact(text::CARD_EXPIRES, Role::Plain, &card.expires);
     rows
@@ -139,6 +140,9 @@ mod tests {
             scope: "project (strict)".to_owned(),
             reason: "commands ask by default".to_owned(),
             may_remember: false,
+            patterns: Vec::new(),
+            needs: String::new(),
+            arguments: String::new(),
             budget: BudgetView {
                 used: Amounts { actions: 3, minutes: 1, tokens: 1200, commands: 1 },
                 granted: Amounts { actions: 150, minutes: 45, tokens: 2_000_000, commands: 150 },

@@ -69,6 +69,8 @@ pub(crate) enum Input {
     Resize(u16, u16),
     /// What the line editor gives.
     Said(Said),
+    /// What comes out of the person's editor: arguments as JSON, nothing when it was left as it was, or why not.
+    Edited(Result<Option<String>, String>),
     /// The terminal cannot be read any more.
     Lost,
 }

@@ -68,7 +68,7 @@ pub(crate) fn question(mode: &Mode, moment: Moment<'_>) -> Vec<Row> {
     let keys = match mode {
         Mode::Working => return Vec::new(),
         _ if !moment.armed => return vec![Row::of(Role::Dim, text::READ_FIRST)],
-        Mode::Card(asking) => text::card_keys(asking.may_remember),
+        Mode::Card(asking) => text::card_keys(asking.may_remember, asking.patterns, asking.choosing),
         Mode::Extension => text::EXTENSION_KEYS.to_vec(),
         Mode::Review(review) => match review.question() {
             Question::Menu { .. } => text::REVIEW_KEYS.to_vec(),
@@ -102,6 +102,7 @@ fn key_rows(keys: &[text::KeyWord], width: usize) -> Vec<Row> {
 fn head(mode: &Mode, moment: Moment<'_>) -> Vec<Row> {
     let head = match mode {
         Mode::Working | Mode::Extension => return Vec::new(),
+        Mode::Card(asking) if asking.choosing => text::PATTERN_HEAD.to_owned(),
         Mode::Card(_) => match seconds_left(moment) {
             Some(seconds) => text::approve_within(seconds),
             None => text::APPROVE.to_owned(),

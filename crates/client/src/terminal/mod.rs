@@ -1,5 +1,6 @@
 //! A session at a person's terminal: shown as it goes, and asked about what needs a person.
 
+mod editor;
 mod face;
 mod guard;
 mod interruptions;

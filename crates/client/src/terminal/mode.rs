@@ -30,6 +30,10 @@ pub(crate) struct Asking {
     pub(crate) approval: String,
     /// Whether `s` is offered.
     pub(crate) may_remember: bool,
+    /// How many patterns are offered with `p`.
+    pub(crate) patterns: usize,
+    /// Whether a pattern is being chosen.
+    pub(crate) choosing: bool,
     /// The pager, when the card is longer than the screen.
     pub(crate) pager: Option<Pager>,
 }
@@ -47,6 +51,10 @@ pub(crate) enum Act {
     Note(&'static str),
     /// An order that answers the question.
     Send(Order),
+    /// The patterns are shown, to choose one.
+    Patterns,
+    /// The arguments are changed in an editor.
+    Edit(String),
     /// A word goes with the refusal of this approval: it is asked for.
     Word(String),
     /// A message to go on with is asked for.
@@ -91,16 +99,47 @@ fn card(asking: &mut Asking, key: Key, ready: bool) -> Act {
         return Act::Nothing;
     }
     let approval = asking.approval.clone();
+    if asking.choosing {
+        return choose(asking, approval, key);
+    }
     let read = asking.pager.as_ref().is_none_or(Pager::was_read);
     match key {
-        Key::Char('a' | 's') if !read => Act::Note(text::NOTE_READ_FIRST),
-        Key::Char('a') => Act::Send(Order::Approve { approval, for_session: false }),
-        Key::Char('s') if asking.may_remember => Act::Send(Order::Approve { approval, for_session: true }),
-        Key::Char('s') => Act::Note(text::NOTE_NOT_REMEMBERED),
+        Key::Char('a' | 's' | 'p') if !read => Act::Note(text::NOTE_READ_FIRST),
+        Key::Char('a') => Act::Send(approve(approval, false, None)),
+        Key::Char('s') if asking.may_remember => Act::Send(approve(approval, true, None)),
+        Key::Char('p') if asking.may_remember && asking.patterns > 0 => {
+            asking.choosing = true;
+            Act::Patterns
+        }
+        Key::Char('p') if asking.may_remember => Act::Note(text::NOTE_NO_PATTERN),
+        Key::Char('e') => Act::Edit(approval),
+        Key::Char('s' | 'p') => Act::Note(text::NOTE_NOT_REMEMBERED),
         Key::Char('r') => Act::Send(Order::Reject { approval, word: None }),
         Key::Char('R') => Act::Word(approval),
         Key::Char('!') => Act::Stop,
         Key::Char('?') => Act::Help,
+        _ => Act::Nothing,
+    }
+}
+
+fn approve(approval: String, for_session: bool, pattern: Option<usize>) -> Order {
+    Order::Approve { approval, for_session, pattern }
+}
+
+/// A number chooses a pattern that was shown; `b` goes back to the card's own keys.
+fn choose(asking: &mut Asking, approval: String, key: Key) -> Act {
+    match key {
+        Key::Char('b') | Key::Escape => {
+            asking.choosing = false;
+            Act::Next
+        }
+        Key::Char(digit @ '1'..='9') => {
+            let at = digit.to_digit(10).and_then(|digit| usize::try_from(digit).ok()).unwrap_or(0);
+            if at > asking.patterns {
+                return Act::Nothing;
+            }
+            Act::Send(approve(approval, false, at.checked_sub(1)))
+        }
         _ => Act::Nothing,
     }
 }
@@ -124,7 +163,8 @@ mod tests {
     use crate::terminal::pager::Pager;
 
     fn card(may_remember: bool, pager: Option<Pager>) -> Mode {
-        Mode::Card(Asking { approval: "app_1".to_owned(), may_remember, pager })
+        let approval = "app_1".to_owned();
+        Mode::Card(Asking { approval, may_remember, patterns: 2, choosing: false, pager })
     }
 
     const ALL: [Key; 13] = [
@@ -158,6 +198,27 @@ mod tests {
                 _ => assert!(!matches!(act, Act::Send(_)), "{pressed:?}"),
             }
         }
+    }
+
+    #[test]
+    fn a_pattern_is_chosen_by_its_number_once_it_was_shown() {
+        let mut mode = card(true, None);
+        assert!(matches!(key(&mut mode, Key::Char('1'), true), Act::Nothing));
+        assert!(matches!(key(&mut mode, Key::Char('p'), true), Act::Patterns));
+        assert!(matches!(key(&mut mode, Key::Char('a'), true), Act::Nothing), "only a number answers");
+        assert!(matches!(key(&mut mode, Key::Char('3'), true), Act::Nothing), "there are two");
+        assert!(matches!(key(&mut mode, Key::Other, true), Act::Nothing), "Enter answers nothing");
+        let chosen = key(&mut mode, Key::Char('2'), true);
+        assert!(matches!(chosen, Act::Send(Order::Approve { for_session: false, pattern: Some(1), .. })));
+        assert!(matches!(key(&mut mode, Key::Char('b'), true), Act::Next));
+        assert!(matches!(key(&mut mode, Key::Char('a'), true), Act::Send(_)));
+        assert!(matches!(key(&mut card(false, None), Key::Char('p'), true), Act::Note(_)));
+    }
+
+    #[test]
+    fn an_edit_is_no_answer() {
+        assert!(matches!(key(&mut card(false, None), Key::Char('e'), true), Act::Edit(_)));
+        assert!(matches!(key(&mut card(false, None), Key::Char('e'), false), Act::Nothing));
     }
 
     #[test]

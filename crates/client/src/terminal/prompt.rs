@@ -50,6 +50,11 @@ impl Prompt {
         Ok(Self { printer: printer.map(|printer| Box::new(printer) as Box<dyn ExternalPrinter + Send>) })
     }
 
+    /// Somebody else has the terminal, and nothing can be printed above what they write.
+    pub(crate) fn elsewhere() -> Self {
+        Self { printer: None }
+    }
+
     /// Prints rows above the line that is being written, and gives them back when it cannot. They are escaped already.
     pub(crate) fn print(&mut self, text: String) -> Result<(), String> {
         match &mut self.printer {

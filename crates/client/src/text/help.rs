@@ -384,3 +384,45 @@ pub(crate) const PAGE_CLI: &str = "commands and options";
 pub(crate) const PAGE_ENVIRONMENT: &str = "environment variables";
 /// `reference events`.
 pub(crate) const PAGE_EVENTS: &str = "events of the stream";
+
+/// `approvals`.
+pub(crate) const APPROVALS: &str = "Lists the questions of your sessions that wait for an answer";
+/// Examples of `approvals`.
+pub(crate) const APPROVALS_EXAMPLES: &str = "\
+Examples:
+  enclos approvals
+  enclos approvals --json    with each whole card
+";
+/// `approve`.
+pub(crate) const APPROVE: &str = "Shows a question's whole card and takes your answer";
+/// Examples of `approve`.
+pub(crate) const APPROVE_EXAMPLES: &str = "\
+Examples:
+  enclos approve ap_k3x9w2q7_1          the card, then your key: nothing is approved unseen
+  enclos approve ap_k3x9w2q7_1 | cat    a program's yes, refused where the rule wants a person
+";
+/// `reject`.
+pub(crate) const REJECT: &str = "Refuses a question";
+/// Examples of `reject`.
+pub(crate) const REJECT_EXAMPLES: &str = "\
+Examples:
+  enclos reject ap_k3x9w2q7_1
+  enclos reject ap_k3x9w2q7_1 --say \"use the make target\"
+";
+/// `reject --say`.
+pub(crate) const SAY: &str = "A word to the model, which then goes on at once";
+/// ID of an approval.
+pub(crate) const APPROVAL: &str = "An approval, as `enclos approvals` names it";
+/// `grants`.
+pub(crate) const GRANTS: &str = "Lists what was granted for the rest of a session, and revokes it";
+/// Examples of `grants`.
+pub(crate) const GRANTS_EXAMPLES: &str = "\
+Examples:
+  enclos grants
+  enclos grants last --json
+  enclos grants revoke gr_k3x9w2q7_1
+";
+/// `grants revoke`.
+pub(crate) const REVOKE_GRANT: &str = "Revokes a grant, at once, in a running session too";
+/// ID of a grant.
+pub(crate) const GRANT: &str = "A grant, as `enclos grants` names it";

@@ -3,6 +3,7 @@
 //! A translation replaces this module and nothing else. Foreign text may be among the parameters: it is escaped where
 //! rows are made, not here.
 
+mod approvals;
 mod demo;
 pub(crate) mod help;
 mod policy;
@@ -11,6 +12,7 @@ mod session;
 mod talk;
 mod terminal;
 
+pub(crate) use approvals::*;
 pub(crate) use demo::*;
 pub(crate) use policy::*;
 pub(crate) use lab::*;

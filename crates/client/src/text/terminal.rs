@@ -10,22 +10,20 @@ use super::{count, thousands};
 /// A key and what it does.
 pub(crate) type KeyWord = (&'static str, &'static str);
 
-/// Keys of a card where nothing may be remembered.
-const CARD_KEYS: [KeyWord; 5] =
-    [("a", "approve once"), ("r", "reject"), ("R", "reject with a word"), ("!", "stop"), ("?", "help")];
-/// Keys of a card where the answer may be remembered.
-const CARD_KEYS_REMEMBER: [KeyWord; 6] = [
-    ("a", "approve once"),
-    ("s", "this exact call for this session"),
-    ("r", "reject"),
-    ("R", "reject with a word"),
-    ("!", "stop"),
-    ("?", "help"),
-];
-
 /// The keys of a card.
-pub(crate) fn card_keys(may_remember: bool) -> Vec<KeyWord> {
-    if may_remember { CARD_KEYS_REMEMBER.to_vec() } else { CARD_KEYS.to_vec() }
+pub(crate) fn card_keys(may_remember: bool, patterns: usize, choosing: bool) -> Vec<KeyWord> {
+    if choosing {
+        return vec![("1…", "the pattern of this number"), ("b", "back")];
+    }
+    let mut keys = vec![("a", "approve once")];
+    if may_remember {
+        keys.push(("s", "this exact call for this session"));
+    }
+    if may_remember && patterns > 0 {
+        keys.push(("p", "a pattern for this session"));
+    }
+    keys.extend([("e", "edit"), ("r", "reject"), ("R", "reject with a word"), ("!", "stop"), ("?", "help")]);
+    keys
 }
 
 /// Keys of an extension.
@@ -149,6 +147,8 @@ pub(crate) fn help_lines(mode: &Mode) -> Vec<String> {
         Mode::Card(_) => &[
             "a: run exactly this, once.",
             "s: run exactly this whenever it is asked for in this session; offered only where the rule allows it.",
+            "p: run whatever fits a pattern that you choose, in this session; shows first what else it would have matched.",
+            "e: change the arguments in your editor. What comes of it is judged afresh and asked as a new card.",
             "r: refuse. The session waits for your next message, unless the policy lets it go on.",
             "R: refuse and tell the model why. It goes on at once.",
             "!: stop the session. Its sandbox is destroyed and nothing that it made is kept.",

@@ -20,13 +20,13 @@ use enclos_protocol::card::{Action, Card};
 use enclos_protocol::changeset::{AppliedView, ChangeSetView, FileView, Hunk, Line, LineKind};
 use enclos_protocol::error::{ApiError, Fault};
 use enclos_protocol::event::{
-    Amounts, Body, BudgetView, Event, Of, Opened, Outcome, ResultFacts, SessionState, Speaker,
+    Amounts, ApprovalState, Body, BudgetView, Event, Of, Opened, Outcome, ResultFacts, SessionState, Speaker,
 };
 use enclos_protocol::lab::{DifferenceReport, SimulateRequest, Simulation, TestReport};
 use enclos_protocol::order::Order;
 use enclos_protocol::report::{
-    Check, CommandRun, Explanation, Exported, PolicyReport, PolicySaved, PolicyText, PolicyVersion,
-    SandboxRun, SessionDetail, SessionRow, Verification,
+    Answered, ApprovalRow, Check, CommandRun, Explanation, Exported, GrantRow, PolicyReport, PolicySaved, PolicyText,
+    PolicyVersion, SandboxRun, SessionDetail, SessionRow, Verification,
 };
 use tokio::sync::mpsc;
 
@@ -183,6 +183,64 @@ impl Gateway for Fake {
     fn stop(&self, session: &SessionId) -> impl Future<Output = Result<(), ApiError>> {
         self.orders.borrow_mut().push(format!("stop {session}"));
         std::future::ready(Ok(()))
+    }
+
+    fn approvals(&self) -> Result<Vec<ApprovalRow>, ApiError> {
+        Ok(vec![ApprovalRow {
+            approval: "ap_1".to_owned(),
+            session: session(),
+            tool: "bash".to_owned(),
+            title: "run a command".to_owned(),
+            rule: "default.bash".to_owned(),
+            scope: "preset strict".to_owned(),
+            state: ApprovalState::Pending,
+            expires: "2026-11-30T12:30:00.000000Z".to_owned(),
+            needs: String::new(),
+            live: false,
+            card: Some(card("echo \u{1b}[2J\u{202e}evil\nApprove: yes", false)),
+        }])
+    }
+
+    fn attend(&self, _: &str) -> Result<Attached, ApiError> {
+        self.play()
+    }
+
+    fn answer(
+        &self,
+        order: Order,
+        at_terminal: bool,
+    ) -> impl Future<Output = Result<Answered, ApiError>> {
+        let text = serde_json::to_string(&order).expect("an order is JSON");
+        self.orders.borrow_mut().push(format!("{text} {at_terminal}"));
+        std::future::ready(match &self.failure {
+            Some(error) => Err(error.clone()),
+            None => Ok(Answered {
+                approval: "ap_1".to_owned(),
+                session: session(),
+                state: ApprovalState::Approved,
+                decided_by: Some(DecidedBy::Automation(RuleId::new("cli.approve"))),
+                live: false,
+            }),
+        })
+    }
+
+    fn grants(&self, _: Option<&SessionId>) -> Result<Vec<GrantRow>, ApiError> {
+        Ok(vec![GrantRow {
+            grant: "gr_1".to_owned(),
+            session: session(),
+            tool: "bash".to_owned(),
+            pattern: "commands that begin with: cargo test".to_owned(),
+            rule: "project.tests".to_owned(),
+            by: "ada".to_owned(),
+            given: "2026-11-30T12:00:00.000000Z".to_owned(),
+            revoked_by: None,
+        }])
+    }
+
+    fn revoke_grant(&self, grant: &str) -> impl Future<Output = Result<GrantRow, ApiError>> {
+        self.orders.borrow_mut().push(format!("revoke {grant}"));
+        let row = self.grants(None).map(|mut rows| rows.remove(0));
+        std::future::ready(row)
     }
 
     fn diff(&self, _: &SessionId) -> Result<ChangeSetView, ApiError> {
@@ -478,6 +536,9 @@ pub(crate) fn card(text: &str, may_remember: bool) -> Card {
         scope: "preset strict".to_owned(),
         reason: "commands ask".to_owned(),
         may_remember,
+        patterns: Vec::new(),
+        needs: String::new(),
+        arguments: serde_json::json!({ "command": text }).to_string(),
         budget: budget(1),
         expires: "2026-11-30T12:30:00Z".to_owned(),
         digest: "sha256:ef".to_owned(),

@@ -4,7 +4,9 @@
 //! each one an entry without content.
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
+use super::approval::{Approval, Standing};
 use crate::budget::{Exhausted, Limits};
 use crate::call::Canceled;
 use crate::decision::DecidedBy;
@@ -55,6 +57,34 @@ pub enum Event {
         call: CallId,
         /// The question.
         approval: Approval,
+        /// The card that shows it, for whoever answers while nothing works on the session.
+        #[serde(default, skip_serializing_if = "Value::is_null")]
+        card: Value,
+    },
+    /// One of several persons who must agree said yes.
+    Consented {
+        /// The call.
+        call: CallId,
+        /// Who.
+        by: UserId,
+        /// Their role, at the opening of the card and now.
+        standing: Standing,
+    },
+    /// A person changed the arguments of a call that asks: it is judged afresh, and answers to what it was are void.
+    Edited {
+        /// The call.
+        call: CallId,
+        /// Who, and is a requester from here.
+        by: UserId,
+        /// The arguments, whole.
+        arguments: String,
+    },
+    /// A grant counts no more.
+    GrantRevoked {
+        /// The grant.
+        grant: String,
+        /// By whom.
+        by: UserId,
     },
     /// A question is over.
     Settled {
@@ -162,19 +192,6 @@ pub struct Proposal {
     pub arguments: String,
 }
 
-/// A question to a person about one call.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Approval {
-    /// Its name.
-    pub id: String,
-    /// Digest of everything that is approved.
-    pub digest: Digest,
-    /// Digest of tool and arguments alone, for what is remembered in the session.
-    pub action: Digest,
-    /// When it expires, in microseconds.
-    pub expires_us: i64,
-}
-
 /// How a question ended.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "state")]
@@ -183,8 +200,9 @@ pub enum Settlement {
     Approved {
         /// By whom.
         by: DecidedBy,
-        /// Whether the same action is approved for the rest of the session.
-        for_session: bool,
+        /// What is granted for the rest of the session.
+        #[serde(default, skip_serializing_if = "Remember::is_nothing")]
+        remember: Remember,
     },
     /// Refused.
     Denied {
@@ -217,11 +235,22 @@ pub enum Outcome {
     Failed,
 }
 
-/// What is remembered of the answers of persons, by the digest of tool and arguments.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Remembered {
-    /// Approved for the rest of the session.
-    Granted(UserId),
-    /// Refused; it is not asked again.
-    Refused(UserId),
+/// What an approval grants beyond this one call.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Remember {
+    /// Nothing.
+    #[default]
+    Nothing,
+    /// The same arguments, for the rest of the session.
+    Exact,
+    /// The pattern at this place among those of the card, for the rest of the session.
+    Pattern(usize),
+}
+
+impl Remember {
+    /// Whether nothing is granted.
+    pub fn is_nothing(&self) -> bool {
+        *self == Self::Nothing
+    }
 }

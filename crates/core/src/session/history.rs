@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::event::Answer;
 use crate::call::Call;
-use crate::ids::CallId;
+use crate::ids::{CallId, UserId};
 use crate::model::{Message, PastCall};
 
 /// Turns that a compaction keeps as they are.
@@ -15,6 +15,9 @@ const KEPT_TURNS: usize = 4;
 /// What the model is told when the session goes on in a new sandbox.
 const RESTARTED: &str = "[Enclos] The session was interrupted and taken up again in a new sandbox. The files in \
                          /workspace are as they were; processes and /tmp are gone.";
+
+/// What the model is told before the result of a call that a person changed.
+const EDITED: &str = "[Enclos] A person changed the arguments of this call. It was judged with these: ";
 
 /// The history of a session.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -55,11 +58,15 @@ impl History {
         }
     }
 
-    pub(super) fn resolved(&mut self, calls: &[Call]) {
+    /// Takes the results of a turn. `edits`: the calls whose arguments a person changed before they were answered.
+    pub(super) fn resolved(&mut self, calls: &[Call], edits: &[(CallId, UserId)]) {
         for call in calls {
             let name = self.names.iter().find(|(id, _)| id == call.id()).map(|(_, name)| name.clone());
             let id = name.unwrap_or_else(|| call.id().as_str().to_owned());
-            let text = call.told().unwrap_or_default();
+            let mut text = call.told().unwrap_or_default();
+            if edits.iter().any(|(edited, _)| edited == call.id()) {
+                text = format!("{EDITED}{}\n\n{text}", call.arguments());
+            }
             self.push(Message::Result { call: id, text });
         }
         self.names.clear();

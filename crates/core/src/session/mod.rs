@@ -4,19 +4,25 @@
 //! are pure: a gateway that was killed folds the stored events and knows what to do next. Nothing here judges a
 //! call, and nothing here performs an effect.
 
+pub mod approval;
 mod event;
+mod grant;
 mod history;
 mod next;
+mod questions;
 
-use std::collections::BTreeMap;
+use std::sync::Arc;
 
-pub use event::{Answer, Approval, Event, Outcome, Proposal, Remembered, Settings, Settlement};
+pub use approval::{Approval, Needs, Standing, Uncounted};
+pub use event::{Answer, Event, Outcome, Proposal, Remember, Settings, Settlement};
+pub use grant::{Asking, Bound, Grant, Pattern, below_workspace};
 pub use history::History;
 pub use next::{End, Next};
 
+use questions::Questions;
+
 use crate::budget::{Budget, Cost, Exhausted, NoExtension};
 use crate::call::{Call, Canceled, Event as CallEvent, IllegalMove};
-use crate::decision::DecidedBy;
 use crate::ids::{CallId, Digest};
 
 /// Where a session is in its life.
@@ -36,13 +42,6 @@ pub enum Phase {
     Closed(Outcome),
 }
 
-/// A question about a call, and its answer.
-#[derive(Clone, Debug, PartialEq, Eq)]
-struct Question {
-    approval: Approval,
-    approved: Option<DecidedBy>,
-}
-
 /// A session.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Session {
@@ -50,11 +49,12 @@ pub struct Session {
     budget: Budget,
     history: History,
     calls: Vec<Call>,
-    questions: BTreeMap<CallId, Question>,
-    remembered: BTreeMap<Digest, Remembered>,
+    questions: Questions,
+    proposals: Vec<Arc<Proposal>>,
     model_calls: u64,
     calls_made: u64,
     refused: bool,
+    expired: bool,
     turn: Turn,
     extension: Option<Exhausted>,
     review: Option<Digest>,
@@ -85,6 +85,15 @@ pub enum Impossible {
     /// There is no such question.
     #[error("no approval is pending for `{0}`")]
     NoQuestion(CallId),
+    /// The question is over.
+    #[error(transparent)]
+    Over(#[from] approval::Over),
+    /// The yes does not count.
+    #[error(transparent)]
+    Uncounted(#[from] Uncounted),
+    /// There is no such grant, or it is revoked already.
+    #[error("no grant `{0}` is in force")]
+    NoGrant(String),
     /// The budget does not allow it.
     #[error("the budget of {0} is spent")]
     Spent(Exhausted),
@@ -107,11 +116,12 @@ impl Session {
             budget: Budget::new(settings.limits, now_us),
             history: History::default(),
             calls: Vec::new(),
-            questions: BTreeMap::new(),
-            remembered: BTreeMap::new(),
+            questions: Questions::default(),
+            proposals: Vec::new(),
             model_calls: 0,
             calls_made: 0,
             refused: false,
+            expired: false,
             turn: Turn::Over(End::Input),
             extension: None,
             review: None,
@@ -159,12 +169,15 @@ impl Session {
             Event::Interrupted { .. } => self.interrupted(),
             Event::Failed { call, error } => self.failed(now_us, call, error),
             Event::Refused { call, reason } => self.refused(now_us, call, reason.clone()),
-            Event::Asked { call, approval } => self.asked(call, approval),
+            Event::Asked { call, approval, .. } => self.asked(call, approval),
+            Event::Consented { call, by, standing } => Ok(self.questions.consented(call, by, *standing)?),
             Event::Settled { call, answer } => self.settled(now_us, call, answer),
+            Event::Edited { call, by, arguments } => self.edited(call, by, arguments),
+            Event::GrantRevoked { grant, by } => self.questions.revoke(grant, by),
             Event::Started { call, decided_by, rule, command } => {
                 let cost = if *command { Cost::Command } else { Cost::Action };
                 self.budget = self.budget.charge(cost, now_us).map_err(Impossible::Spent)?;
-                self.questions.remove(call);
+                self.questions.used(call);
                 let start = CallEvent::Start { decided_by: decided_by.clone(), rule: rule.clone() };
                 Ok(self.call(call)?.take(start)?)
             }
@@ -203,6 +216,7 @@ impl Session {
                 Ok(())
             }
             Event::Closed { outcome, .. } => {
+                self.questions.withdraw_all();
                 self.closed = Some(*outcome);
                 Ok(())
             }
@@ -235,6 +249,7 @@ impl Session {
         self.history.answered(answer);
         self.model_calls += 1;
         self.calls_made += u64::try_from(answer.calls.len()).unwrap_or(u64::MAX);
+        self.proposals.extend(answer.calls.iter().cloned().map(Arc::new));
         self.spend(Cost::Tokens(answer.tokens), now_us);
         if answer.correction.is_some() {
             self.spend(Cost::Action, now_us);
@@ -248,7 +263,7 @@ impl Session {
         for call in self.calls.iter_mut().filter(|call| !call.state().is_final()) {
             call.take(CallEvent::Interrupt)?;
         }
-        self.questions.clear();
+        self.questions.withdraw_all();
         self.extension = None;
         self.turn = Turn::Over(End::Interrupted);
         Ok(())
@@ -258,7 +273,7 @@ impl Session {
         let call = self.call(id)?;
         let ran = matches!(call.state(), crate::call::State::Calling { .. });
         call.take(CallEvent::Fail { error: error.to_owned() })?;
-        self.questions.remove(id);
+        self.questions.withdraw(id);
         if !ran {
             self.spend(Cost::Action, now_us);
         }
@@ -268,52 +283,16 @@ impl Session {
     fn refused(&mut self, now_us: i64, id: &CallId, reason: Canceled) -> Result<(), Impossible> {
         let by_person = crate::call::refuser(&reason).is_some();
         let word = matches!(&reason, Canceled::Refused { word: Some(_), .. });
+        let late = reason == Canceled::Expired;
         self.call(id)?.take(CallEvent::Cancel { reason })?;
-        self.questions.remove(id);
-        self.refused = true;
+        self.questions.withdraw(id);
+        self.refused |= !late;
+        self.expired |= late;
         self.spend(Cost::Action, now_us);
         if by_person && !word && !self.settings.continue_after_rejection {
             self.turn = Turn::Open { held: true };
         }
         Ok(())
-    }
-
-    fn asked(&mut self, id: &CallId, approval: &Approval) -> Result<(), Impossible> {
-        if !matches!(self.call(id)?.state(), crate::call::State::Generated { .. }) {
-            return Err(Impossible::Misplaced("a question about a call that is not `generated`"));
-        }
-        let question = Question { approval: approval.clone(), approved: None };
-        self.questions.insert(id.clone(), question);
-        Ok(())
-    }
-
-    fn settled(&mut self, now_us: i64, id: &CallId, answer: &Settlement) -> Result<(), Impossible> {
-        let superseded = *answer == Settlement::Superseded;
-        let open = |question: &&mut Question| superseded || question.approved.is_none();
-        let question = self.questions.get_mut(id).filter(open);
-        let question = question.ok_or_else(|| Impossible::NoQuestion(id.clone()))?;
-        let action = question.approval.action.clone();
-        match answer {
-            Settlement::Approved { by, for_session } => {
-                question.approved = Some(by.clone());
-                if let (true, DecidedBy::Human(user)) = (for_session, by) {
-                    self.remembered.insert(action, Remembered::Granted(user.clone()));
-                }
-                Ok(())
-            }
-            Settlement::Denied { by, word } => {
-                if let DecidedBy::Human(user) = by {
-                    self.remembered.insert(action, Remembered::Refused(user.clone()));
-                }
-                let reason = Canceled::Refused { who: by.clone(), word: word.clone() };
-                self.refused(now_us, id, reason)
-            }
-            Settlement::Expired => self.refused(now_us, id, Canceled::Expired),
-            Settlement::Superseded => {
-                self.questions.remove(id);
-                Ok(())
-            }
-        }
     }
 
     fn restored(&mut self, now_us: i64) -> Result<(), Impossible> {
@@ -336,8 +315,8 @@ impl Session {
             return;
         }
         let calls = std::mem::take(&mut self.calls);
-        self.history.resolved(&calls);
-        self.questions.clear();
+        self.history.resolved(&calls, self.questions.edits());
+        self.questions.end_of_turn();
         if self.turn == (Turn::Open { held: true }) {
             self.turn = Turn::Over(End::Refused);
         }
@@ -373,22 +352,6 @@ impl Session {
         &self.calls
     }
 
-    /// The pending or answered question about a call, and who approved it.
-    pub fn question(&self, call: &CallId) -> Option<(&Approval, Option<&DecidedBy>)> {
-        self.questions.get(call).map(|question| (&question.approval, question.approved.as_ref()))
-    }
-
-    /// Every question that waits for an answer.
-    pub fn pending(&self) -> impl Iterator<Item = (&CallId, &Approval)> {
-        let open = self.questions.iter().filter(|(_, question)| question.approved.is_none());
-        open.map(|(call, question)| (call, &question.approval))
-    }
-
-    /// What a person said of this action earlier in the session.
-    pub fn remembered(&self, action: &Digest) -> Option<&Remembered> {
-        self.remembered.get(action)
-    }
-
     /// Digest of the change set that waits for review.
     pub fn review(&self) -> Option<&Digest> {
         self.review.as_ref()
@@ -402,6 +365,16 @@ impl Session {
     /// Calls that were proposed so far: the number of the last one.
     pub fn calls_made(&self) -> u64 {
         self.calls_made
+    }
+
+    /// Every call that the model proposed, in order.
+    pub fn proposals(&self) -> &[Arc<Proposal>] {
+        &self.proposals
+    }
+
+    /// Whether an approval was not given in time. That is no refusal.
+    pub fn has_expired(&self) -> bool {
+        self.expired
     }
 
     /// Whether the policy or a person refused anything.

@@ -2,6 +2,8 @@
 
 use proptest::prelude::*;
 
+use super::approval::State;
+use crate::decision::DecidedBy;
 use super::*;
 use crate::budget::Limits;
 use crate::ids::{RuleId, UserId};
@@ -43,9 +45,40 @@ fn finished(call: &str) -> Event {
 }
 
 fn asked(call: &str) -> Event {
+    Event::Asked { call: id(call), approval: approval(call, Needs::default()), card: serde_json::Value::Null }
+}
+
+fn asked_of(call: &str, needs: Needs) -> Event {
+    Event::Asked { call: id(call), approval: approval(call, needs), card: serde_json::Value::Null }
+}
+
+fn bound() -> Bound {
+    let digest = |text: &str| Digest::new(text);
+    Bound { tool: "bash".into(), rule: RuleId::new("r"), policy: digest("p"), definition: digest("d") }
+}
+
+fn approval(call: &str, needs: Needs) -> Approval {
     let digest = Digest::new(format!("digest of {call}"));
-    let approval = Approval { id: format!("ap_{call}"), action: digest.clone(), digest, expires_us: 99 };
-    Event::Asked { call: id(call), approval }
+    Approval {
+        id: format!("ap_{call}"),
+        action: digest.clone(),
+        digest,
+        expires_us: 99,
+        needs,
+        requesters: vec![UserId::new("ada")],
+        grantable: Some(bound()),
+        patterns: vec![Pattern::Command { argv: vec!["make".into()] }],
+    }
+}
+
+fn yes(remember: Remember) -> Settlement {
+    Settlement::Approved { by: ada(), remember }
+}
+
+fn consent(call: &str, by: &str) -> Event {
+    let owner = Some(crate::policy::Role::Owner);
+    let standing = Standing { at_opening: owner, now: owner };
+    Event::Consented { call: id(call), by: UserId::new(by), standing }
 }
 
 fn settled(call: &str, answer: Settlement) -> Event {
@@ -101,13 +134,14 @@ fn a_question_waits_in_generated_and_an_approval_makes_the_call_due_again() {
     let mut session = after(&[said("x"), answer(&[("a", "bash")]), asked("a")]);
     assert_eq!(session.next(1), Next::Wait);
     assert_eq!(session.phase(), Phase::WaitingApproval);
-    let yes = Settlement::Approved { by: ada(), for_session: true };
+    let yes = yes(Remember::Exact);
     session.fold(1, &settled("a", yes.clone())).unwrap();
     assert_eq!(session.next(1), Next::Judge(vec![id("a")]));
     assert_eq!(session.question(&id("a")).and_then(|(_, by)| by), Some(&ada()));
-    let granted = Remembered::Granted(UserId::new("ada"));
-    assert_eq!(session.remembered(&Digest::new("digest of a")), Some(&granted));
     assert!(session.fold(1, &settled("a", yes)).is_err(), "an answer counts once");
+    let no = Settlement::Denied { by: ada(), word: None };
+    assert!(session.fold(1, &settled("a", no)).is_err(), "the first answer counts");
+    assert_eq!(session.approval("ap_a"), Some((State::Approved, Some(&ada()))));
 }
 
 #[test]
@@ -125,8 +159,7 @@ fn after_a_refusal_the_siblings_run_and_only_the_model_is_withheld() {
     );
     assert!(told);
     assert!(session.was_refused());
-    let refused = Remembered::Refused(UserId::new("ada"));
-    assert_eq!(session.remembered(&Digest::new("digest of a")), Some(&refused));
+    assert_eq!(session.refuser(&Digest::new("digest of a")), Some(&ada()));
 }
 
 #[test]
@@ -216,6 +249,114 @@ fn a_closed_session_takes_nothing() {
     assert_eq!(session.fold(1, &said("y")), Err(Impossible::Closed));
 }
 
+#[test]
+fn an_expiry_is_no_refusal_and_the_loop_goes_on() {
+    let late = settled("a", Settlement::Expired);
+    let session = after(&[said("x"), answer(&[("a", "bash")]), asked("a"), late]);
+    assert_eq!(session.next(1), Next::AskModel);
+    assert!(session.has_expired() && !session.was_refused());
+    assert_eq!(session.refuser(&Digest::new("digest of a")), None, "it may be asked again");
+    assert_eq!(session.approval("ap_a"), Some((State::Expired, None)));
+}
+
+#[test]
+fn what_ends_or_interrupts_the_session_withdraws_its_questions() {
+    let by = ada();
+    let ends = [
+        Event::Interrupted { by },
+        Event::Closed { outcome: Outcome::Stopped, reason: "by ada".into() },
+        Event::Failed { call: id("a"), error: "e".into() },
+    ];
+    for end in ends {
+        let session = after(&[said("x"), answer(&[("a", "bash")]), asked("a"), end]);
+        assert_eq!(session.approval("ap_a"), Some((State::Withdrawn, None)));
+        assert_eq!(session.pending().count(), 0);
+    }
+}
+
+#[test]
+fn a_quorum_is_distinct_persons_and_no_single_yes() {
+    let needs = Needs { quorum: 2, separate: true, ..Needs::default() };
+    let mut session = after(&[said("x"), answer(&[("a", "bash")]), asked_of("a", needs)]);
+    assert!(session.fold(1, &settled("a", yes(Remember::Nothing))).is_err(), "one yes is not enough");
+    assert_eq!(
+        session.fold(1, &consent("a", "ada")),
+        Err(Impossible::Uncounted(Uncounted::Requester)),
+        "the requester does not count"
+    );
+    session.fold(1, &consent("a", "bob")).unwrap();
+    assert_eq!(session.fold(1, &consent("a", "bob")), Err(Impossible::Uncounted(Uncounted::Twice)));
+    assert_eq!(session.next(1), Next::Wait);
+    assert_eq!(session.consents(&id("a")), [UserId::new("bob")]);
+    session.fold(1, &consent("a", "cyd")).unwrap();
+    assert_eq!(session.next(1), Next::Judge(vec![id("a")]));
+    assert!(session.grants().is_empty());
+}
+
+#[test]
+fn an_edit_voids_the_answers_and_makes_its_author_a_requester() {
+    let edit = Event::Edited { call: id("a"), by: UserId::new("bob"), arguments: "{\"x\":1}".into() };
+    let needs = Needs { quorum: 2, separate: true, ..Needs::default() };
+    let events = [said("x"), answer(&[("a", "bash")]), asked_of("a", needs), consent("a", "cyd"), edit];
+    let mut session = after(&events);
+    assert_eq!(session.approval("ap_a"), Some((State::Superseded, None)));
+    assert_eq!(session.next(1), Next::Judge(vec![id("a")]), "it is judged afresh");
+    assert_eq!(session.calls()[0].arguments(), "{\"x\":1}");
+    assert_eq!(session.editors(&id("a")).collect::<Vec<_>>(), [&UserId::new("bob")]);
+    assert!(session.consents(&id("a")).is_empty());
+    for event in [started("a"), finished("a")] {
+        session.fold(1, &event).unwrap();
+    }
+    let told = session.history().messages().iter().any(|message| {
+        matches!(message.as_ref(), Message::Result { text, .. } if text.contains("person changed") && text.contains("{\"x\":1}"))
+    });
+    assert!(told, "the model is told what ran");
+}
+
+#[test]
+fn a_grant_is_what_the_card_offered_and_ends_when_it_is_revoked() {
+    let asked = [said("x"), answer(&[("a", "bash")]), asked("a")];
+    let mut session = after(&asked);
+    assert!(session.fold(1, &settled("a", yes(Remember::Pattern(1)))).is_err(), "it was not offered");
+    session.fold(1, &settled("a", yes(Remember::Pattern(0)))).unwrap();
+    let action = Digest::new("another");
+    let argv = vec!["make".to_owned(), "all".to_owned()];
+    let piece = crate::command::Piece {
+        span: 0..8,
+        text: "make all".into(),
+        argv,
+        verdict: crate::verdict::Verdict::Ask,
+        rule: RuleId::new("r"),
+        reason: String::new(),
+    };
+    let bound = bound();
+    let asking = Asking { bound: &bound, action: &action, pieces: std::slice::from_ref(&piece), file: None };
+    assert_eq!(session.granted(&asking).map(|grant| grant.id.as_str()), Some("gr_a"));
+    let revoked = Event::GrantRevoked { grant: "gr_a".into(), by: UserId::new("ada") };
+    session.fold(1, &revoked).unwrap();
+    assert_eq!(session.granted(&asking), None);
+    assert!(session.fold(1, &revoked).is_err(), "once");
+    session.fold(1, &Event::Closed { outcome: Outcome::Stopped, reason: String::new() }).unwrap();
+    assert!(session.grants().is_empty(), "they die with the session");
+}
+
+#[test]
+fn a_program_grants_nothing_and_meets_no_rule_that_wants_a_person() {
+    let program = DecidedBy::Automation(RuleId::new("cli.approve"));
+    let answer_of = |remember| Settlement::Approved { by: program.clone(), remember };
+    let mut session = after(&[said("x"), answer(&[("a", "bash")]), asked("a")]);
+    assert!(session.fold(1, &settled("a", answer_of(Remember::Exact))).is_err());
+    session.fold(1, &settled("a", answer_of(Remember::Nothing))).unwrap();
+    let needs = Needs { person: true, ..Needs::default() };
+    let mut session = after(&[said("x"), answer(&[("a", "bash")]), asked_of("a", needs)]);
+    assert_eq!(
+        session.fold(1, &settled("a", answer_of(Remember::Nothing))),
+        Err(Impossible::Uncounted(Uncounted::Program))
+    );
+    assert!(session.fold(1, &settled("a", yes(Remember::Exact))).is_err(), "no grant answers such a rule");
+    session.fold(1, &settled("a", yes(Remember::Nothing))).unwrap();
+}
+
 /// Any event, possible or not.
 fn any_event() -> impl Strategy<Value = Event> {
     let call = (0_u8..4).prop_map(|n| format!("c{n}"));
@@ -229,7 +370,17 @@ fn any_event() -> impl Strategy<Value = Event> {
         call.clone().prop_map(|c| started(&c)),
         call.clone().prop_map(|c| finished(&c)),
         call.clone().prop_map(|c| asked(&c)),
-        call.clone().prop_map(|c| settled(&c, Settlement::Approved { by: ada(), for_session: false })),
+        call.clone().prop_map(|c| settled(&c, yes(Remember::Pattern(0)))),
+        call.clone().prop_map(|c| settled(&c, Settlement::Superseded)),
+        call.clone().prop_map(|c| settled(&c, Settlement::Expired)),
+        call.clone().prop_map(|c| consent(&c, "bob")),
+        call.clone().prop_map(|c| asked_of(&c, Needs { quorum: 2, separate: true, ..Needs::default() })),
+        call.clone().prop_map(|c| Event::Edited {
+            call: id(&c),
+            by: UserId::new("ada"),
+            arguments: "{\"x\":1}".into()
+        }),
+        call.clone().prop_map(|c| Event::GrantRevoked { grant: format!("gr_{c}"), by: UserId::new("ada") }),
         call.clone().prop_map(|c| settled(&c, Settlement::Denied { by: ada(), word: None })),
         call.prop_map(|c| Event::Failed { call: id(&c), error: "e".into() }),
         Just(Event::Restored),

@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use super::handle::of;
 use super::record::Facts;
-use super::{Exit, Finish, Flow, Halt, Live};
+use super::{Exit, Finish, Flow, Halt, Live, answer};
 use crate::tell::Teller;
 
 /// Corrections in a row before a run is given up.
@@ -32,7 +32,7 @@ impl Live {
         }
         let request = self.request();
         let mut seen = Fragments::new(self.next_call);
-        let asked = self.exchange(&request, &mut seen).await;
+        let asked = self.exchange(&request, &mut seen).await?;
         match asked {
             Asked::Answered(answer) => self.take_answer(&request, answer, seen).await,
             Asked::Ordered(order) => {
@@ -46,19 +46,27 @@ impl Live {
         }
     }
 
-    async fn exchange(&mut self, request: &Request, seen: &mut Fragments) -> Asked {
-        let Self { model, teller, orders, queued, .. } = self;
+    async fn exchange(&mut self, request: &Request, seen: &mut Fragments) -> Result<Asked, Halt> {
+        let person = self.person.clone();
+        let Self { model, teller, orders, queued, state, lease, clock, .. } = self;
         let mut on = |delta| seen.show(teller, delta);
         let asking = model.ask(request, &mut on);
         tokio::pin!(asking);
         loop {
             tokio::select! {
-                answer = &mut asking => return answer.map_or_else(Asked::Failed, Asked::Answered),
+                answer = &mut asking => return Ok(answer.map_or_else(Asked::Failed, Asked::Answered)),
                 order = orders.next() => match order {
                     Order::Say { text } => queued.push(text),
-                    Order::Interrupt | Order::Stop | Order::Leave => return Asked::Ordered(order),
+                    Order::Interrupt | Order::Stop | Order::Leave => return Ok(Asked::Ordered(order)),
+                    Order::RevokeGrant { grant } => {
+                        // In force before the model has answered: nothing that it proposes runs under the grant.
+                        let source = orders.source();
+                        let told = answer::revoke(state, lease, clock.now_us(), &grant, &person).await?;
+                        source.reply(told);
+                    }
                     Order::Approve { .. }
                     | Order::Reject { .. }
+                    | Order::Edit { .. }
                     | Order::Extend { .. }
                     | Order::Accept { .. }
                     | Order::Discard => {}

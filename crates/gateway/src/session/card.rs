@@ -19,15 +19,14 @@ pub(super) const MOST_SHOWN: u64 = 8 * 1024 * 1024;
 
 impl Live {
     /// Tells the card of a question.
-    pub(super) fn show_card(&mut self, call: &Call, decided: &Decided, approval: &Approval) {
-        let card = self.card(call, decided, approval);
-        self.cards.insert(call.id().clone(), card.may_remember);
+    pub(super) fn show_card(&mut self, call: &Call, approval: &str, card: Card) {
         let body =
-            Body::ApprovalRequested { of: of(call), approval: approval.id.clone(), card: Box::new(card) };
+            Body::ApprovalRequested { of: of(call), approval: approval.to_owned(), card: Box::new(card) };
         self.teller.tell(body);
     }
 
-    fn card(&self, call: &Call, decided: &Decided, approval: &Approval) -> Card {
+    /// The card of a question.
+    pub(super) fn card(&self, call: &Call, decided: &Decided, approval: &Approval) -> Card {
         let decision = &decided.decision;
         let files: Vec<String> = named_file(&decided.action).into_iter().collect();
         let flagged = files.iter().flat_map(|file| flags(file));
@@ -41,7 +40,10 @@ impl Live {
             rule: decision.rule.clone(),
             scope: format!("{} ({})", decision.scope, decision.source),
             reason: decision.reason.clone(),
-            may_remember: decision.remember,
+            may_remember: approval.grantable.is_some(),
+            patterns: self.offers(call, approval),
+            needs: needs(approval),
+            arguments: decided.args.canonical(),
             budget: self.budget_view(),
             expires: rfc3339(approval.expires_us),
             digest: approval.digest.as_str().to_owned(),
@@ -81,6 +83,29 @@ impl Live {
     }
 }
 
+/// Lines that a card needs to show its action whole.
+pub(super) fn lines(card: &Card) -> usize {
+    match &card.action {
+        Shown::Command { text, .. } => text.lines().count(),
+        Shown::Diff { hunks, .. } => hunks.iter().map(|hunk| hunk.lines.len() + 1).sum(),
+        Shown::Arguments { json } => json.lines().count(),
+    }
+}
+
+/// Who must approve, where the yes of the person at hand is not enough. On one's own gateway there is nobody else.
+fn needs(approval: &Approval) -> String {
+    let needs = approval.needs;
+    if !needs.several() {
+        return String::new();
+    }
+    let role = needs.role.map_or_else(|| "any role".to_owned(), |role| format!("the role {role} or above"));
+    format!(
+        "{} persons with {role}, none of them who asked for the call or changed it. On this gateway there is one \
+         person, so the call cannot be approved here: refuse it, or let it wait.",
+        needs.quorum
+    )
+}
+
 fn arguments(decided: &Decided) -> Shown {
     Shown::Arguments { json: decided.args.canonical() }
 }
@@ -105,7 +130,7 @@ fn diff(path: &str, before: Option<Vec<u8>>, after: Option<String>) -> Shown {
     }
 }
 
-fn named_file(action: &Action) -> Option<String> {
+pub(super) fn named_file(action: &Action) -> Option<String> {
     match action {
         Action::File(
             FileOp::Write { path, .. }
@@ -117,7 +142,7 @@ fn named_file(action: &Action) -> Option<String> {
     }
 }
 
-fn title(action: &Action) -> String {
+pub(super) fn title(action: &Action) -> String {
     match action {
         Action::Command(_) => "run a command".to_owned(),
         Action::File(FileOp::Write { path, .. }) => format!("write {path}"),

@@ -76,15 +76,28 @@ fn of_event(event: &Event, key: &CommitKey) -> (&'static str, Map<String, Value>
         Event::Refused { call, reason } => {
             ("call.canceled", facts([("call", json(call)), ("reason", refusal(reason, key))]))
         }
-        Event::Asked { call, approval } => (
+        Event::Asked { call, approval, .. } => (
             "approval.requested",
             facts([
                 ("call", json(call)),
                 ("approval", json!(approval.id)),
                 ("digest", json(&approval.digest)),
                 ("expires_us", json!(approval.expires_us)),
+                ("needs", json(&approval.needs)),
+                ("requesters", json(&approval.requesters)),
             ]),
         ),
+        Event::Consented { call, by, standing } => (
+            "approval.consented",
+            facts([("call", json(call)), ("by", json(by)), ("standing", json(standing))]),
+        ),
+        Event::Edited { call, by, arguments } => (
+            "approval.edited",
+            facts([("call", json(call)), ("by", json(by)), ("arguments", text(arguments))]),
+        ),
+        Event::GrantRevoked { grant, by } => {
+            ("grant.revoked", facts([("grant", json!(grant)), ("by", json(by))]))
+        }
         Event::Settled { call, answer } => {
             ("approval.decided", facts([("call", json(call)), ("answer", settlement(answer, key))]))
         }

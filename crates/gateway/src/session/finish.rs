@@ -10,7 +10,7 @@ use super::{Live, record};
 /// How a run ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Exit {
-    /// Done. Code 0, or 4 when something was refused.
+    /// Done. Code 0, or 4 when something was refused, or 5 when an approval was not given in time.
     Done,
     /// It could not go on. Code 1.
     Failed,
@@ -39,9 +39,11 @@ impl Finish {
         Self { exit, next_step }
     }
 
-    fn code(&self, refused: bool) -> u8 {
+    /// What was refused comes before what was only not answered in time.
+    fn code(&self, refused: bool, expired: bool) -> u8 {
         match self.exit {
             Exit::Done if refused => 4,
+            Exit::Done if expired => 5,
             Exit::Done => 0,
             Exit::Failed => 1,
             Exit::Usage => 2,
@@ -59,7 +61,7 @@ const LAST_BREATH: std::time::Duration = std::time::Duration::from_secs(2);
 impl Live {
     /// Takes the sandbox down, gives the lease back, and tells the end.
     pub(super) async fn finish(self, finish: Finish) {
-        let code = finish.code(self.state.was_refused());
+        let code = finish.code(self.state.was_refused(), self.state.has_expired());
         let session_state = record::session_state(self.state.phase());
         let closed = matches!(self.state.phase(), enclos_core::session::Phase::Closed(_));
         let Self { sandbox, lease, layer, mut teller, control, .. } = self;

@@ -5,7 +5,7 @@ use enclos_core::call::{Call, Canceled};
 use enclos_core::decision::DecidedBy;
 use enclos_core::ids::{CallId, Digest, RuleId};
 use enclos_core::policy::{Decision, OnAsk};
-use enclos_core::session::{Approval, Event, Outcome, Remembered, Settlement};
+use enclos_core::session::{Approval, Event, Needs, Outcome, Remember, Settlement};
 use enclos_core::verdict::Verdict;
 use enclos_protocol::api::Answering;
 use enclos_protocol::event::{ApprovalState, Body, Of};
@@ -15,7 +15,7 @@ use serde_json::json;
 use super::entry::{self, facts};
 use super::judge::{Decided, Judged};
 use super::record::Facts;
-use super::{Exit, Finish, Flow, Halt, Live};
+use super::{Exit, Finish, Flow, Halt, Live, card};
 use crate::effects::{self, Action};
 
 /// Lines that a card may have. What cannot be shown whole is refused.
@@ -88,24 +88,22 @@ impl Live {
     }
 
     fn way_of_ask(&self, call: &Call, decided: &Decided) -> Way {
-        let decision = &decided.decision;
-        if decision.quorum > 1 || decision.approvers.is_some_and(|least| self.role < least) {
-            // Nobody on this gateway can give what the rule asks for.
-            return Way::Refuse(Canceled::Policy { rule: decision.rule.clone() });
-        }
+        let rule = &decided.decision.rule;
         if let Some((approval, Some(by))) = self.state.question(call.id()) {
-            let same = self.digest(call, decided) == approval.digest;
-            return if same { Way::Start(by.clone(), decision.rule.clone()) } else { Way::Ask };
+            // An approval is for what was shown, and for its time.
+            let in_time = self.clock.now_us() < approval.expires_us;
+            let same = in_time && self.digest(call, decided) == approval.digest;
+            return if same { Way::Start(by.clone(), rule.clone()) } else { Way::Ask };
         }
-        match self.state.remembered(&self.action_digest(call, decided)) {
-            Some(Remembered::Granted(_)) if decision.remember => {
-                Way::Start(DecidedBy::Automation(RuleId::new("grant.session")), decision.rule.clone())
-            }
-            Some(Remembered::Refused(user)) => Way::Refuse(Canceled::Refused {
-                who: DecidedBy::Human(user.clone()),
+        if let Some(who) = self.state.refuser(&self.action_digest(call, decided)) {
+            return Way::Refuse(Canceled::Refused {
+                who: who.clone(),
                 word: Some("The same call was refused before; it is not asked again.".to_owned()),
-            }),
-            Some(Remembered::Granted(_)) | None => Way::Ask,
+            });
+        }
+        match self.grant_for(call, decided) {
+            Some(grant) => Way::Start(automation(&format!("grant.{}", grant.id)), rule.clone()),
+            None => Way::Ask,
         }
     }
 
@@ -155,59 +153,99 @@ impl Live {
 
     /// Asks a person, or does what a run without one does.
     async fn ask_person(&mut self, call: &Call, decided: &Decided) -> Result<Flow, Halt> {
-        if self.state.question(call.id()).is_some() {
-            let event = Event::Settled { call: call.id().clone(), answer: Settlement::Superseded };
-            self.record(event, Facts::new()).await?;
+        let overtaken = self.state.question(call.id()).map(|(approval, _)| approval.id.clone());
+        if let Some(approval) = overtaken {
+            self.supersede(call, &approval).await?;
         }
-        if self.answering == Answering::DemoYes && decided.decision.person {
-            let reason = Canceled::Refused { who: automation("demo.yes"), word: None };
+        let no_program = decided.decision.person || decided.decision.quorum > 1;
+        let refused = match self.answering {
+            Answering::DemoYes if no_program => Some("demo.yes"),
+            Answering::Nobody(_) if self.on_ask == OnAsk::Deny => Some("headless.on_ask"),
+            Answering::DemoYes | Answering::Nobody(_) | Answering::Person => None,
+        };
+        if let Some(by) = refused {
+            let reason = Canceled::Refused { who: automation(by), word: None };
             return self.refuse(call, decided, reason).await.map(|()| Flow::On);
         }
-        if matches!(self.answering, Answering::Nobody(_)) && self.on_ask == OnAsk::Deny {
-            let reason = Canceled::Refused { who: automation("headless.on_ask"), word: None };
-            return self.refuse(call, decided, reason).await.map(|()| Flow::On);
-        }
-        if lines_to_show(&decided.action) > MOST_LINES {
+        let approval = self.approval(call, decided);
+        let card = self.card(call, decided, &approval);
+        if lines_to_show(&decided.action).max(card::lines(&card)) > MOST_LINES {
             let error =
                 format!("a person cannot be shown over {MOST_LINES} lines: split the call into smaller ones");
             return self.fail(call, error).await.map(|()| Flow::On);
         }
-        let minutes = self.policy.settings().expiry_minutes.unwrap_or(enclos_core::policy::EXPIRY_MINUTES);
-        let expires_us =
-            self.clock.now_us().saturating_add(i64::try_from(minutes).unwrap_or(30) * 60_000_000);
-        let approval = Approval {
-            id: format!("ap_{}", call.id().as_str().trim_start_matches("call_")),
-            digest: self.digest(call, decided),
-            action: self.action_digest(call, decided),
-            expires_us,
-        };
         let facts = self.decision_facts(call, &decided.decision);
-        let event = Event::Asked { call: call.id().clone(), approval: approval.clone() };
-        self.record(event, facts).await?;
-        self.show_card(call, decided, &approval);
-        self.answer_without_a_person(call, &approval).await
+        let (id, kept) = (approval.id.clone(), entry::json(&card));
+        self.record(Event::Asked { call: call.id().clone(), approval, card: kept }, facts).await?;
+        self.show_card(call, &id, card);
+        if self.answering == Answering::Person { Ok(Flow::On) } else { self.without_a_person(call.id()).await }
     }
 
-    async fn answer_without_a_person(&mut self, call: &Call, approval: &Approval) -> Result<Flow, Halt> {
-        match self.answering {
-            Answering::Person => Ok(Flow::On),
-            Answering::DemoYes => {
-                let by = automation("demo.yes");
-                let answer = Settlement::Approved { by: by.clone(), for_session: false };
-                self.record(Event::Settled { call: call.id().clone(), answer }, Facts::new()).await?;
-                self.tell_settled(call, &approval.id, ApprovalState::Approved, Some(by));
+    /// The authority object that a person is asked for.
+    fn approval(&self, call: &Call, decided: &Decided) -> Approval {
+        let decision = &decided.decision;
+        let minutes = self.policy.settings().expiry_minutes.unwrap_or(enclos_core::policy::EXPIRY_MINUTES);
+        let lasts = i64::try_from(minutes).unwrap_or(30).saturating_mul(60_000_000);
+        let session = self.lease.session().as_str();
+        let tail = session.get(session.len().saturating_sub(8)..).unwrap_or(session);
+        let mut requesters = vec![self.person.clone()];
+        requesters.extend(self.state.editors(call.id()).cloned());
+        requesters.dedup();
+        let grantable = self.is_grantable(decided).then(|| self.bound(call, decided));
+        Approval {
+            id: format!("ap_{tail}_{}", self.state.questions_asked() + 1),
+            digest: self.digest(call, decided),
+            action: self.action_digest(call, decided),
+            expires_us: self.clock.now_us().saturating_add(lasts),
+            needs: Needs {
+                quorum: decision.quorum.max(1),
+                role: decision.approvers,
+                person: decision.person,
+                separate: decision.quorum > 1,
+            },
+            requesters,
+            patterns: if grantable.is_some() { self.patterns(decided) } else { Vec::new() },
+            grantable,
+        }
+    }
+
+    /// The first question that nobody is there to answer, once nothing runs any more.
+    pub(super) fn unattended(&self) -> Option<CallId> {
+        let runs = |call: &Call| matches!(call.state(), enclos_core::call::State::Calling { .. });
+        if !matches!(self.answering, Answering::Nobody(_)) || self.state.calls().iter().any(runs) {
+            return None;
+        }
+        self.state.pending().next().map(|(call, _)| call.clone())
+    }
+
+    /// What becomes of a question that nobody is there to answer. It is never allowed.
+    pub(super) async fn without_a_person(&mut self, id: &CallId) -> Result<Flow, Halt> {
+        let found = self.find(id).zip(self.state.question(id).map(|(approval, _)| approval.id.clone()));
+        let Some((call, approval)) = found else { return Ok(Flow::On) };
+        if self.answering == Answering::DemoYes {
+            let by = automation("demo.yes");
+            let answer = Settlement::Approved { by: by.clone(), remember: Remember::Nothing };
+            self.record(Event::Settled { call: id.clone(), answer }, Facts::new()).await?;
+            self.tell_settled(&call, &approval, ApprovalState::Approved, Some(by));
+            return Ok(Flow::On);
+        }
+        match self.on_ask {
+            OnAsk::Deny => {
+                let by = automation("headless.on_ask");
+                let answer = Settlement::Denied { by: by.clone(), word: None };
+                self.settle_as_canceled(&call, answer, ApprovalState::Denied, Some(by)).await?;
                 Ok(Flow::On)
             }
-            Answering::Nobody(_) if self.on_ask == OnAsk::Stop => {
-                self.tell_unasked(call);
+            OnAsk::Stop => {
+                self.tell_unasked(&call);
                 let reason = "an approval was needed and there was nobody to ask".to_owned();
                 self.close(Outcome::Stopped, reason.clone()).await?;
                 Ok(Flow::Finish(Finish::new(Exit::Approval, reason)))
             }
-            Answering::Nobody(_) => {
-                self.tell_unasked(call);
+            OnAsk::Park => {
+                self.tell_unasked(&call);
                 let next =
-                    format!("enclos resume {}   (answer the card at a terminal)", self.lease.session());
+                    format!("enclos approve {approval}   then: enclos resume {}", self.lease.session());
                 Ok(Flow::Finish(Finish::new(Exit::Approval, next)))
             }
         }
@@ -234,6 +272,9 @@ impl Live {
             let command = call.tool() == "bash";
             let mut facts = self.decision_facts(call, &start.decided.decision);
             facts.insert("arguments".into(), self.arguments_facts(&start.decided.args));
+            if let Some(user) = self.granter(&start.by) {
+                facts.insert("granted_by".into(), json!(user));
+            }
             let (decided_by, rule) = (start.by.clone(), start.rule.clone());
             events.push((Event::Started { call: start.call.clone(), decided_by, rule, command }, facts));
         }
@@ -242,7 +283,11 @@ impl Live {
             let Some(call) = self.state.calls().iter().find(|call| *call.id() == start.call).cloned() else {
                 continue;
             };
-            self.tell_decided(&call, &start.decided.decision, start.decided.decision.verdict, start.by);
+            let mut decision = start.decided.decision;
+            if let Some(user) = self.granter(&start.by) {
+                decision.reason = format!("under a grant that {user} gave for this session: {}", decision.reason);
+            }
+            self.tell_decided(&call, &decision, decision.verdict, start.by);
             self.teller.tell(Body::CallCalling { of: of(&call) });
             let (sandbox, reports) = (self.sandbox.clone(), self.reporter.clone());
             effects::perform(receipt, sandbox, start.call, start.decided.action, reports);
@@ -298,8 +343,7 @@ impl Live {
     /// Digest of everything that an approval is for: session, tool and its definition, arguments, the content of
     /// the files that the call names, and the policy.
     pub(super) fn digest(&self, call: &Call, decided: &Decided) -> Digest {
-        let definition = self.tools.iter().find(|tool| tool.spec.name == call.tool());
-        let definition = definition.map(|tool| entry::json(&tool.spec));
+        let definition = self.definition(call);
         let file = decided.args.value().get("path").and_then(|path| path.as_str());
         let files: Vec<serde_json::Value> = match file {
             Some(path) => vec![self.content_digest(path)],
@@ -316,8 +360,14 @@ impl Live {
         self.lease.commit_key().digest(all.to_string().as_bytes())
     }
 
+    /// The definition of a tool as the model was shown it.
+    pub(super) fn definition(&self, call: &Call) -> Option<serde_json::Value> {
+        let tool = self.tools.iter().find(|tool| tool.spec.name == call.tool());
+        tool.map(|tool| entry::json(&tool.spec))
+    }
+
     /// Digest of tool and arguments alone.
-    fn action_digest(&self, call: &Call, decided: &Decided) -> Digest {
+    pub(super) fn action_digest(&self, call: &Call, decided: &Decided) -> Digest {
         let all = json!([call.tool(), decided.args.canonical()]);
         self.lease.commit_key().digest(all.to_string().as_bytes())
     }

@@ -3,11 +3,13 @@
 //! The loop asks `core::session` what is to be done, does it, and records what came of it; the record is durable
 //! before its effect. The loop decides nothing by itself: verdicts come from `judge`, effects go through `effects`.
 
+mod answer;
 mod ask;
 mod card;
 mod compact;
 mod entry;
 mod finish;
+mod grants;
 mod handle;
 mod judge;
 mod open;
@@ -17,7 +19,6 @@ mod review;
 mod rules;
 mod wait;
 
-use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -38,12 +39,13 @@ use crate::effects::Report;
 use crate::repo::Repo;
 use crate::tell::Teller;
 
+pub(crate) use answer::{Said, checked, event as answer_event, over, revoke, state_view};
 pub(crate) use entry::facts;
 pub(crate) use finish::{Exit, Finish};
 pub(crate) use judge::{Question, verdict, verdict_of_tool};
 pub(crate) use open::{Again, Opening, open, plan, replay, resume};
-pub(crate) use orders::Orders;
-pub(crate) use record::Facts;
+pub(crate) use orders::{Orders, Remote};
+pub(crate) use record::{Facts, record_beside};
 pub(crate) use review::{accept, change_set, close_quietly, discard, view};
 pub(crate) use wait::budget_view;
 
@@ -74,7 +76,6 @@ pub(crate) struct Live {
     reviewed: Option<enclos_core::ids::Digest>,
     corrections: u32,
     queued: Vec<String>,
-    cards: BTreeMap<CallId, bool>,
     /// Under way until the base of the change set is written down.
     base: Option<tokio::task::JoinHandle<()>>,
     sandbox: Arc<Sandbox>,

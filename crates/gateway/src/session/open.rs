@@ -25,7 +25,7 @@ use tokio::sync::mpsc;
 use super::entry::facts;
 use super::record::Facts;
 use super::rules::Rules;
-use super::{Halt, Live, Orders, Tool, Window, entry, record};
+use super::{Halt, Live, Orders, Remote, Tool, Window, entry, record};
 use crate::changeset;
 use crate::clock::Clock;
 use crate::config::Config;
@@ -54,8 +54,10 @@ pub(crate) struct Opening {
     pub patch: Option<PathBuf>,
     /// What `resume` needs to open it again: sealed in the store.
     pub again: serde_json::Map<String, serde_json::Value>,
-    /// Orders, from the client and from the control socket.
+    /// Orders from the client.
     pub orders: (mpsc::UnboundedSender<Order>, mpsc::UnboundedReceiver<Order>),
+    /// Orders from the control socket.
+    pub remote: mpsc::UnboundedReceiver<Remote>,
     /// The control socket, removed with the session's task.
     pub control: Option<Control>,
 }
@@ -268,17 +270,16 @@ impl Live {
         for (id, approval) in pending {
             let Some(call) = self.find(&id) else { continue };
             self.tell_proposal(&call);
+            if self.clock.now_us() >= approval.expires_us {
+                self.expired(&id).await?;
+                continue;
+            }
             match self.judge(&call) {
-                super::judge::Judged::Decided(decided)
-                    if matches!(self.answering, Answering::Person)
-                        && self.digest(&call, &decided) == approval.digest =>
-                {
-                    self.show_card(&call, &decided, &approval);
+                super::judge::Judged::Decided(decided) if self.digest(&call, &decided) == approval.digest => {
+                    let card = self.card(&call, &decided, &approval);
+                    self.show_card(&call, &approval.id, card);
                 }
-                _ => {
-                    let answer = enclos_core::session::Settlement::Superseded;
-                    self.record(Event::Settled { call: id, answer }, Facts::new()).await?;
-                }
+                _ => self.supersede(&call, &approval.id).await?,
             }
         }
         Ok(())
@@ -367,11 +368,10 @@ async fn assemble(
         reviewed: None,
         corrections: 0,
         queued: Vec::new(),
-        cards: std::collections::BTreeMap::new(),
         base: Some(base),
         sandbox,
         teller,
-        orders: Orders::new(inbox, ear),
+        orders: Orders::new(inbox, opening.remote, ear),
         control: opening.control,
         reports,
         reporter,

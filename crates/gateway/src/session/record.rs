@@ -1,8 +1,8 @@
 //! Recording: an event is in the store, on the disk, before the session takes it and before anything follows.
 
-use enclos_core::session::{Event, Phase};
+use enclos_core::session::{Event, Phase, Session};
 use enclos_protocol::event::{Body, SessionState};
-use enclos_store::{Receipt, Record, StateChange, StoreError};
+use enclos_store::{Lease, Receipt, Record, StateChange, StoreError};
 use serde_json::{Map, Value};
 use tokio::sync::oneshot;
 
@@ -73,6 +73,25 @@ impl Live {
             self.teller.tell(Body::State { state: session_state(phase) });
         }
     }
+}
+
+/// Records one event of a session beside its loop, which is busy elsewhere or not at work, and lets the session take it.
+pub(crate) async fn record_beside(
+    state: &mut Session,
+    lease: &Lease,
+    now_us: i64,
+    event: &Event,
+    facts: &Facts,
+) -> Result<(), Halt> {
+    let mut next = state.clone();
+    next.fold(now_us, event)?;
+    let mut record = entry::record(event, facts, now_us, lease.commit_key());
+    record.state = (state.phase() != next.phase()).then(|| state_change(next.phase()));
+    let (answer, wait) = oneshot::channel();
+    lease.append(vec![record], Box::new(move |outcome| drop(answer.send(outcome))));
+    wait.await.unwrap_or(Err(StoreError::Closed))?;
+    *state = next;
+    Ok(())
 }
 
 /// The state that clients are told.

@@ -85,7 +85,12 @@ impl Live {
                 }
                 order @ (Order::Stop | Order::Leave | Order::Interrupt) => return self.ordered(order).await,
                 Order::Say { text } => return self.say(text).await,
-                Order::Approve { .. } | Order::Reject { .. } | Order::Accept { .. } | Order::Discard => {}
+                Order::RevokeGrant { grant } => self.revoke_grant(&grant).await?,
+                Order::Approve { .. }
+                | Order::Reject { .. }
+                | Order::Edit { .. }
+                | Order::Accept { .. }
+                | Order::Discard => {}
             }
         }
     }
@@ -156,8 +161,10 @@ impl Live {
                 order = self.orders.next() => match order {
                     Order::Say { text } => self.queued.push(text),
                     Order::Stop | Order::Leave | Order::Interrupt => return Ok(Err(order)),
+                    Order::RevokeGrant { grant } => self.revoke_grant(&grant).await?,
                     Order::Approve { .. }
                     | Order::Reject { .. }
+                    | Order::Edit { .. }
                     | Order::Extend { .. }
                     | Order::Accept { .. }
                     | Order::Discard => {}
@@ -208,7 +215,12 @@ impl Live {
                     return Ok(Flow::Finish(Finish::new(exit, format!("{review}enclos resume {id}"))));
                 }
                 Order::Stop => return self.stop().await,
-                Order::Interrupt | Order::Approve { .. } | Order::Reject { .. } | Order::Extend { .. } => {}
+                Order::RevokeGrant { grant } => self.revoke_grant(&grant).await?,
+                Order::Interrupt
+                | Order::Approve { .. }
+                | Order::Reject { .. }
+                | Order::Edit { .. }
+                | Order::Extend { .. } => {}
             }
         }
     }

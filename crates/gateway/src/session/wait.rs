@@ -3,12 +3,13 @@
 use enclos_core::call::{Call, State};
 use enclos_core::decision::DecidedBy;
 use enclos_core::ids::CallId;
-use enclos_core::session::{Event, Outcome, Settlement};
+use enclos_core::session::{Event, Outcome, Remember};
 use enclos_protocol::event::{Amounts, ApprovalState, Body, BudgetView};
 use enclos_protocol::order::Order;
 use serde_json::json;
 
 use super::entry::facts;
+use super::answer::Said;
 use super::handle::of;
 use super::record::Facts;
 use super::{Exit, Finish, Flow, Halt, Live, entry};
@@ -17,6 +18,9 @@ use crate::effects::Report;
 impl Live {
     /// Waits for one thing and takes it.
     pub(super) async fn wait(&mut self) -> Result<Flow, Halt> {
+        if let Some(call) = self.unattended() {
+            return self.without_a_person(&call).await;
+        }
         let expiry = self.state.pending().map(|(call, approval)| (approval.expires_us, call.clone())).min();
         let now_us = self.clock.now_us();
         let until = expiry.as_ref().map_or(i64::MAX, |(at, _)| at.saturating_sub(now_us).max(0));
@@ -62,8 +66,14 @@ impl Live {
     /// Takes an order.
     pub(super) async fn ordered(&mut self, order: Order) -> Result<Flow, Halt> {
         match order {
-            Order::Approve { approval, for_session } => self.approved(&approval, for_session).await,
-            Order::Reject { approval, word } => self.rejected(&approval, word).await,
+            Order::Approve { approval, for_session, pattern } => {
+                let exact = if for_session { Remember::Exact } else { Remember::Nothing };
+                let remember = pattern.map_or(exact, Remember::Pattern);
+                self.take(&approval, Said::Yes(remember)).await
+            }
+            Order::Reject { approval, word } => self.take(&approval, Said::No(word)).await,
+            Order::Edit { approval, arguments } => self.take(&approval, Said::Other(arguments)).await,
+            Order::RevokeGrant { grant } => self.revoke_grant(&grant).await.map(|()| Flow::On),
             Order::Interrupt => self.interrupt(DecidedBy::Human(self.person.clone())).await,
             Order::Stop => self.stop().await,
             Order::Leave => self.leave().await,
@@ -74,57 +84,6 @@ impl Live {
             // These answer questions that are not open now.
             Order::Extend { .. } | Order::Accept { .. } | Order::Discard => Ok(Flow::On),
         }
-    }
-
-    fn asked_by(&self, approval: &str) -> Option<CallId> {
-        self.state.pending().find(|(_, asked)| asked.id == approval).map(|(call, _)| call.clone())
-    }
-
-    async fn approved(&mut self, approval: &str, for_session: bool) -> Result<Flow, Halt> {
-        let Some(id) = self.asked_by(approval) else { return Ok(Flow::On) };
-        let Some(call) = self.find(&id) else { return Ok(Flow::On) };
-        let by = DecidedBy::Human(self.person.clone());
-        let for_session = for_session && self.cards.get(&id).copied().unwrap_or(false);
-        let answer = Settlement::Approved { by: by.clone(), for_session };
-        self.record(Event::Settled { call: id, answer }, Facts::new()).await?;
-        self.tell_settled(&call, approval, ApprovalState::Approved, Some(by));
-        Ok(Flow::On)
-    }
-
-    async fn rejected(&mut self, approval: &str, word: Option<String>) -> Result<Flow, Halt> {
-        let Some(id) = self.asked_by(approval) else { return Ok(Flow::On) };
-        let Some(call) = self.find(&id) else { return Ok(Flow::On) };
-        let by = DecidedBy::Human(self.person.clone());
-        let answer = Settlement::Denied { by: by.clone(), word };
-        self.settle_as_canceled(&call, answer, ApprovalState::Denied, Some(by)).await?;
-        Ok(Flow::On)
-    }
-
-    async fn expired(&mut self, id: &CallId) -> Result<Flow, Halt> {
-        let Some(call) = self.find(id) else { return Ok(Flow::On) };
-        self.settle_as_canceled(&call, Settlement::Expired, ApprovalState::Expired, None).await?;
-        Ok(Flow::On)
-    }
-
-    async fn settle_as_canceled(
-        &mut self,
-        call: &Call,
-        answer: Settlement,
-        state: ApprovalState,
-        by: Option<DecidedBy>,
-    ) -> Result<(), Halt> {
-        let approval = self.state.question(call.id()).map(|(approval, _)| approval.id.clone());
-        self.record(Event::Settled { call: call.id().clone(), answer: answer.clone() }, Facts::new()).await?;
-        self.tell_settled(call, &approval.unwrap_or_default(), state, by);
-        let reason = match &answer {
-            Settlement::Denied { by: DecidedBy::Human(user), .. } => format!("refused by {user}"),
-            Settlement::Expired => "nobody answered in time".to_owned(),
-            Settlement::Denied { .. } | Settlement::Approved { .. } | Settlement::Superseded => {
-                "refused".to_owned()
-            }
-        };
-        self.teller.tell(Body::CallCanceled { of: of(call), reason });
-        Ok(())
     }
 
     /// Interrupts the turn: what waits is canceled, what runs is ended. The session stays.

@@ -3,6 +3,7 @@
 use std::sync::atomic::Ordering;
 
 use enclos_protocol::api::Gateway;
+use enclos_protocol::env;
 use enclos_protocol::event::SessionState;
 use enclos_protocol::order::Order;
 
@@ -12,6 +13,7 @@ use crate::layout::{Gutter, Row, prose};
 use crate::render::{card, change};
 use crate::signals::Caught;
 use crate::style::Role;
+use crate::terminal::editor::Draft;
 use crate::terminal::keys::{Input, Key, Press};
 use crate::terminal::mode::{self, Act, Mode};
 use crate::terminal::pager::Pager;
@@ -25,6 +27,7 @@ impl<G: Gateway> Face<'_, '_, G> {
             Input::Press(press) => self.press(press),
             Input::Resize(width, height) => self.resized(width, height),
             Input::Said(said) => self.said(said),
+            Input::Edited(edited) => self.edited(edited),
             Input::Lost => self.caught(Caught::HangUp),
         }
     }
@@ -66,6 +69,8 @@ impl<G: Gateway> Face<'_, '_, G> {
             Act::Next => self.asked(),
             Act::Note(note) => self.remark(note),
             Act::Send(order) => self.answer(order),
+            Act::Patterns => self.patterns(),
+            Act::Edit(approval) => self.edit(approval),
             Act::Word(approval) => self.write(Purpose::Word(approval)),
             Act::Message => self.write(Purpose::Message),
             Act::Diff => self.diff(),
@@ -138,7 +143,7 @@ impl<G: Gateway> Face<'_, '_, G> {
         self.parts.guard.lines();
         let head = match purpose {
             Purpose::Message => text::ASK_MESSAGE,
-            Purpose::Word(_) => text::ASK_WORD,
+            Purpose::Word(_) | Purpose::Edit(_) => text::ASK_WORD,
         };
         match Prompt::open(head, &self.history, self.parts.to.clone()) {
             Ok(prompt) => self.prompt = Some((prompt, purpose)),
@@ -161,7 +166,7 @@ impl<G: Gateway> Face<'_, '_, G> {
             (Purpose::Word(approval), Said::Line(word)) if !word.trim().is_empty() => {
                 self.refuse(&approval, word);
             }
-            (Purpose::Word(_), _) => self.ask_again(),
+            (Purpose::Word(_) | Purpose::Edit(_), _) => self.ask_again(),
             (Purpose::Message, Said::Line(line)) => self.message(line),
             (Purpose::Message, Said::Interrupt) => {
                 self.interrupt();
@@ -182,6 +187,52 @@ impl<G: Gateway> Face<'_, '_, G> {
             self.ask_next();
         } else {
             self.asked();
+        }
+    }
+
+    /// Lets the person change the arguments of a call in their editor.
+    fn edit(&mut self, approval: String) {
+        let variables = &self.parts.world.env;
+        let program = [env::VISUAL, env::EDITOR].iter().find_map(|name| variables.get(name)).unwrap_or_default();
+        let draft = self.cards.front().map(|(_, card)| Draft::of(card));
+        let (Some(draft), false) = (draft, program.trim().is_empty()) else {
+            return self.remark(text::NOTE_NO_EDITOR);
+        };
+        let program = program.to_owned();
+        self.unpage();
+        self.keys = None;
+        if !self.blind && self.screen.yield_to(self.parts.world.out).is_err() {
+            return self.caught(Caught::HangUp);
+        }
+        self.parts.guard.lines();
+        draft.open(program, self.parts.to.clone());
+        self.prompt = Some((Prompt::elsewhere(), Purpose::Edit(approval)));
+    }
+
+    /// The editor was closed.
+    fn edited(&mut self, edited: Result<Option<String>, String>) {
+        let Some((_, Purpose::Edit(approval))) = self.prompt.take() else { return };
+        if self.parts.guard.keys().is_err() {
+            return self.caught(Caught::HangUp);
+        }
+        self.listen();
+        let held = std::mem::take(&mut self.held);
+        self.record(&held);
+        let asked = matches!(&self.mode, Mode::Card(asking) if asking.approval == approval);
+        match edited {
+            _ if !asked => {
+                self.remark(text::NOTE_TOO_LATE);
+                self.ask_next();
+            }
+            Ok(Some(arguments)) => self.answer(Order::Edit { approval, arguments }),
+            Ok(None) => {
+                self.remark(text::NOTE_NOT_EDITED);
+                self.ask_again();
+            }
+            Err(why) => {
+                self.remark(&why);
+                self.ask_again();
+            }
         }
     }
 

@@ -3,12 +3,13 @@
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
+use enclos_core::decision::DecidedBy;
 use enclos_protocol::api::Gateway;
 use enclos_protocol::card::Card;
-use enclos_protocol::event::{Body, Event, SessionState, Speaker};
+use enclos_protocol::event::{ApprovalState, Body, Event, SessionState, Speaker};
 
 use super::{Extension, Face, Purpose};
-use crate::layout::{Gutter, Row, prose};
+use crate::layout::{Gutter, Row, name, prose};
 use crate::render::card;
 use crate::style::Role;
 use crate::terminal::mode::{Asking, Mode};
@@ -32,7 +33,9 @@ impl<G: Gateway> Face<'_, '_, G> {
             Body::ApprovalRequested { approval, card, .. } => {
                 self.cards.push_back((approval.clone(), card.clone()));
             }
-            Body::ApprovalDecided { approval, .. } => self.decided(approval),
+            Body::ApprovalDecided { approval, state, decided_by, .. } => {
+                self.decided(approval, *state, decided_by.as_ref());
+            }
             Body::ExtensionRequested { spent, grants, left } => {
                 // With none left there is nothing to ask: the gateway says how it goes on.
                 let asked = Extension { spent: spent.clone(), grants: *grants, left: *left };
@@ -94,11 +97,31 @@ impl<G: Gateway> Face<'_, '_, G> {
     }
 
     /// An approval is over, whoever answered it.
-    fn decided(&mut self, approval: &str) {
+    fn decided(&mut self, approval: &str, state: ApprovalState, by: Option<&DecidedBy>) {
+        let waited = self.cards.iter().any(|(waiting, _)| waiting == approval);
         self.cards.retain(|(waiting, _)| waiting != approval);
         if matches!(&self.mode, Mode::Card(asking) if asking.approval == approval) {
             self.settle();
         }
+        if let (true, Some(by)) = (waited, by) {
+            self.remark(&text::elsewhere(state, by));
+        }
+    }
+
+    /// The patterns that are offered, with what else each would have matched; keys count once they were shown.
+    pub(super) fn patterns(&mut self) {
+        let offers = self.cards.front().map(|(_, card)| card.patterns.clone()).unwrap_or_default();
+        if let Mode::Card(asking) = &mut self.mode {
+            asking.pager = None;
+        }
+        self.pages.clear();
+        self.unpage();
+        let gutter = Gutter { first: Row::of(Role::Warn, "┃ "), rest: Row::of(Role::Warn, "┃   ") };
+        let lines = offers.iter().enumerate().flat_map(|(at, offer)| text::offer(at + 1, offer));
+        let width = self.screen.width();
+        let rows: Vec<Row> = lines.flat_map(|line| name(&gutter, Role::Plain, &line, width)).collect();
+        self.record(&rows);
+        self.asked();
     }
 
     /// Nothing is asked any more.
@@ -137,7 +160,8 @@ impl<G: Gateway> Face<'_, '_, G> {
         let rows = card::rows(card, self.screen.width());
         let long = self.screen.fancy() && rows.len() + REGION > self.screen.height();
         let pager = long.then(|| Pager::new(rows.len(), self.page()));
-        self.ask(Mode::Card(Asking { approval, may_remember: card.may_remember, pager }));
+        let (may_remember, patterns) = (card.may_remember, card.patterns.len());
+        self.ask(Mode::Card(Asking { approval, may_remember, patterns, choosing: false, pager }));
         if long {
             self.pages = rows;
         } else {

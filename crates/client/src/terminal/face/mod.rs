@@ -48,6 +48,8 @@ enum Purpose {
     Message,
     /// A word that goes with the refusal of this approval.
     Word(String),
+    /// The arguments of the call of this approval, in an editor that has the terminal to itself.
+    Edit(String),
 }
 
 /// A request for an extension.
@@ -99,6 +101,8 @@ pub(crate) struct Face<'f, 'w, G> {
     tick: usize,
     keys: Option<Keys>,
     prompt: Option<(Prompt, Purpose)>,
+    /// Rows that came while an editor had the terminal.
+    held: Vec<Row>,
     history: Vec<String>,
     /// Messages that the person typed here and sees already.
     typed: VecDeque<String>,
@@ -137,6 +141,7 @@ impl<'f, 'w, G: Gateway> Face<'f, 'w, G> {
             tick: 0,
             keys: None,
             prompt: None,
+            held: Vec::new(),
             history: Vec::new(),
             typed: VecDeque::new(),
             pages: Vec::new(),

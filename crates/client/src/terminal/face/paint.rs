@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use enclos_protocol::api::Gateway;
 
-use super::Face;
+use super::{Face, Purpose};
 use super::events::FOOT;
 use crate::error::CommandError;
 use crate::layout::{Gutter, Row, prose};
@@ -34,7 +34,10 @@ impl<G: Gateway> Face<'_, '_, G> {
 
     /// Adds rows to the record: above the line that somebody is writing, where that can be.
     pub(super) fn record(&mut self, rows: &[Row]) {
-        let Some((prompt, _)) = &mut self.prompt else { return self.draw(rows) };
+        let Some((prompt, purpose)) = &mut self.prompt else { return self.draw(rows) };
+        if matches!(purpose, Purpose::Edit(_)) {
+            return self.held.extend_from_slice(rows);
+        }
         if rows.is_empty() || self.blind {
             return;
         }

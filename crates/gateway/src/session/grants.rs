@@ -1,0 +1,155 @@
+//! Grants in a session at work: which questions one may answer, what is offered on a card, and which one holds.
+//!
+//! Only an ask whose rule says `remember` is answered by a grant; never one for a file under dedicated control, a
+//! rule that wants a person, or a quorum. The policy says for itself that a second judgement may not be remembered.
+
+use enclos_core::args;
+use enclos_core::call::Call;
+use enclos_core::decision::DecidedBy;
+use enclos_core::ids::{Digest, UserId};
+use enclos_core::session::{Approval, Asking, Bound, Grant, Pattern, Proposal, below_workspace};
+use enclos_core::verdict::Verdict;
+use enclos_protocol::card::Offer;
+use enclos_sandbox::FileOp;
+
+use super::Live;
+use super::judge::{Decided, Question, verdict};
+use crate::changes;
+use crate::effects::{self, Action};
+
+/// Calls that a preview names.
+const MOST_NAMED: usize = 5;
+
+/// Characters of a call that a preview shows.
+const MOST_SHOWN: usize = 120;
+
+impl Live {
+    /// Whether a grant may answer this ask, or be given with its answer.
+    pub(super) fn is_grantable(&self, decided: &Decided) -> bool {
+        let decision = &decided.decision;
+        let asks = decision.verdict == Verdict::Ask && decision.remember;
+        asks && !decision.person && decision.quorum <= 1 && !names_controlled(decided)
+    }
+
+    /// What a grant for a call is bound to.
+    pub(super) fn bound(&self, call: &Call, decided: &Decided) -> Bound {
+        let definition = self.definition(call).unwrap_or_default().to_string();
+        Bound {
+            tool: call.tool().to_owned(),
+            rule: decided.decision.rule.clone(),
+            policy: self.policy.digest().clone(),
+            definition: self.lease.commit_key().digest(definition.as_bytes()),
+        }
+    }
+
+    /// The grant that answers a call.
+    pub(super) fn grant_for(&self, call: &Call, decided: &Decided) -> Option<Grant> {
+        if self.state.grants().is_empty() || !self.is_grantable(decided) {
+            return None;
+        }
+        let (bound, action) = (self.bound(call, decided), self.action_digest(call, decided));
+        let file = self.plain_file(&decided.action);
+        let pieces = &decided.decision.pieces;
+        let asking = Asking { bound: &bound, action: &action, pieces, file: file.as_deref() };
+        self.state.granted(&asking).cloned()
+    }
+
+    /// Who gave the grant under which something runs.
+    pub(super) fn granter(&self, by: &DecidedBy) -> Option<UserId> {
+        let DecidedBy::Automation(rule) = by else { return None };
+        let id = rule.as_str().strip_prefix("grant.")?;
+        self.state.grants().iter().find(|grant| grant.id == id).map(|grant| grant.by.clone())
+    }
+
+    /// The patterns that may be offered for a call. Egress has none: only commands and files of the workspace do.
+    pub(super) fn patterns(&self, decided: &Decided) -> Vec<Pattern> {
+        match &decided.action {
+            Action::Command(_) => Pattern::of_command(&decided.decision.pieces),
+            Action::File(_) => {
+                self.plain_file(&decided.action).map(|path| Pattern::of_file(&path)).unwrap_or_default()
+            }
+        }
+    }
+
+    /// The patterns of a card in words, with what else of the session's calls each would have matched.
+    pub(super) fn offers(&self, call: &Call, approval: &Approval) -> Vec<Offer> {
+        let Some(bound) = &approval.grantable else { return Vec::new() };
+        let before: Vec<&Proposal> = self
+            .state
+            .proposals()
+            .iter()
+            .rev()
+            .map(AsRef::as_ref)
+            .filter(|past| past.tool == call.tool() && past.call != *call.id())
+            .collect();
+        let judged: Vec<(String, Decided)> = before.into_iter().filter_map(|past| self.past(past)).collect();
+        let offer = |pattern: &Pattern| {
+            let action = Digest::new("");
+            let mut also: Vec<String> = Vec::new();
+            let mut more = 0;
+            for (line, decided) in &judged {
+                let file = self.plain_file(&decided.action);
+                let pieces = &decided.decision.pieces;
+                let asking = Asking { bound, action: &action, pieces, file: file.as_deref() };
+                if !pattern.covers(&asking) || names_controlled(decided) || also.contains(line) {
+                } else if also.len() < MOST_NAMED {
+                    also.push(line.clone());
+                } else {
+                    more += 1;
+                }
+            }
+            Offer { words: pattern.in_words(), also, more }
+        };
+        approval.patterns.iter().map(offer).collect()
+    }
+
+    /// A call that was proposed before, judged as it would be now.
+    fn past(&self, past: &Proposal) -> Option<(String, Decided)> {
+        let tool = self.tools.iter().find(|tool| tool.spec.name == past.tool)?;
+        let parsed = args::parse(&past.arguments).and_then(|parsed| args::validate(parsed, &tool.schema));
+        let args = parsed.ok()?;
+        let action = Action::of(&past.tool, &args)?;
+        let question = Question { tool: &past.tool, args: &args, role: self.role, surface: self.surface };
+        let decision = verdict(&self.policy, question);
+        let line = match &action {
+            Action::Command(text) => text.clone(),
+            Action::File(_) => super::card::title(&action),
+        };
+        let line = line.chars().take(MOST_SHOWN).collect();
+        Some((line, Decided { args, action, decision }))
+    }
+
+    /// The one file that a call is about, when no link is on the way to it.
+    fn plain_file(&self, action: &Action) -> Option<String> {
+        let path = below_workspace(&super::card::named_file(action)?)?;
+        let ends = path.match_indices('/').map(|(at, _)| at).chain([path.len()]);
+        for end in ends {
+            let part = path.get(..end)?;
+            match effects::is_link(&self.sandbox, part) {
+                Some(true) => return None,
+                Some(false) => {}
+                // What is not there leads nowhere.
+                None => break,
+            }
+        }
+        Some(path)
+    }
+}
+
+/// Whether a call names a file under dedicated control: such a file needs its own yes each time.
+fn names_controlled(decided: &Decided) -> bool {
+    let controlled = |path: &str| {
+        let inside = path.strip_prefix("/workspace/").unwrap_or(path).trim_start_matches("./");
+        !changes::flags_of_path(inside).is_empty()
+    };
+    let of_word = |word: &String| {
+        controlled(word) || word.rsplit_once('=').is_some_and(|(_, value)| controlled(value))
+    };
+    match &decided.action {
+        Action::Command(_) => decided.decision.pieces.iter().flat_map(|piece| &piece.argv).any(of_word),
+        Action::File(
+            FileOp::Write { path, .. } | FileOp::Edit { path, .. } | FileOp::Delete { path, .. },
+        ) => controlled(path),
+        Action::File(_) => false,
+    }
+}
