@@ -49,7 +49,10 @@ fn a_parked_question_is_seen_and_approved_by_a_person_and_resume_goes_on() {
     let run = world.run("strict", &[turn(&[write]), say("done")]);
     assert_eq!(run.code, 5, "{}", run.stderr);
     let row = &waiting(&world)[0];
-    assert_eq!((&row["state"], &row["live"], &row["tool"]), (&"pending".into(), &false.into(), &"write".into()));
+    assert_eq!(
+        (&row["state"], &row["live"], &row["tool"]),
+        (&"pending".into(), &false.into(), &"write".into())
+    );
     assert_eq!(row["rule"], "strict.write");
     let mut person = Person::runs(world.enclos(&["approve", &one(&world)]));
     person.sees("Approval needed").sees("new.txt").sees("made").sees("approve once").types("\r").types("a");
@@ -69,7 +72,8 @@ fn a_program_answers_as_a_program_and_never_a_rule_that_wants_a_person() {
     let world = World::new();
     let model = world.script(&[turn(&[bash("make all")]), say("done")]);
     let file = policy(&world, "{ person = true }");
-    let args = ["run", "--headless", "--output", "stream-json", "--model", &model, "--policy", &file, "do it"];
+    let args =
+        ["run", "--headless", "--output", "stream-json", "--model", &model, "--policy", &file, "do it"];
     let run = world.headless(&args);
     assert_eq!(run.code, 5, "{}", run.stderr);
     let refused = world.output(&["approve", &one(&world)]);
@@ -130,7 +134,8 @@ fn a_quorum_cannot_be_met_by_one_person_and_is_never_allowed() {
     let world = World::new();
     let model = world.script(&[turn(&[bash("make all")]), say("done")]);
     let file = policy(&world, "{ role = \"maintainer\", quorum = 2 }");
-    let args = ["run", "--headless", "--output", "stream-json", "--model", &model, "--policy", &file, "do it"];
+    let args =
+        ["run", "--headless", "--output", "stream-json", "--model", &model, "--policy", &file, "do it"];
     let run = world.headless(&args);
     assert_eq!(run.code, 5, "{}", run.stderr);
     let row = &waiting(&world)[0];
@@ -179,9 +184,8 @@ fn a_pattern_is_previewed_granted_listed_and_revoked_in_a_running_session() {
     person.sees("commands that begin with: npm run b").sees("nothing else of this session");
     person.sees("commands that begin with: npm run").sees("npm run a").sees("of this number").types("2");
     person.sees("npm run d > out").sees("approve once");
-    let grants = || -> Vec<Value> {
-        serde_json::from_slice(&world.output(&["grants", "--json"]).stdout).unwrap()
-    };
+    let grants =
+        || -> Vec<Value> { serde_json::from_slice(&world.output(&["grants", "--json"]).stdout).unwrap() };
     let granted = grants();
     assert_eq!(granted.len(), 1, "{granted:#?}");
     assert_eq!(granted[0]["pattern"], "commands that begin with: npm run");

@@ -168,7 +168,8 @@ fn a_higher_scope_that_tightens_names_the_lower_rules_that_count_no_more() {
         format!("[projects]\n\"acme/site\" = \"{}\"\n", text(&world.repo())),
     )
     .unwrap();
-    let model = world.script(&[turn(&[bash("ls")]), turn(&[call("write", json!({"path": "a", "content": "b"}))])]);
+    let model =
+        world.script(&[turn(&[bash("ls")]), turn(&[call("write", json!({"path": "a", "content": "b"}))])]);
     let run = world.headless(&["run", "--headless", "--output", "stream-json", "--model", &model, "do it"]);
     assert_eq!(run.of("call.canceled").len(), 1, "the group's rule holds: {:#?} {}", run.events, run.stderr);
     assert_eq!(run.of("approval.requested").len(), 1, "the instance's rule holds: {:#?}", run.events);
@@ -216,7 +217,10 @@ fn killed_in_the_middle_of_a_save_the_old_policy_or_the_new_one_stands() {
         let there = std::fs::read_to_string(in_force(&world)).unwrap();
         assert!(there == FREE || there == NO_BASH, "round {round}: {there}");
         let shown = json_of(&world, &["policy", "show", "--json"]);
-        assert_eq!(shown["digest"], versions[0]["digest"], "round {round}: what stands is the newest version");
+        assert_eq!(
+            shown["digest"], versions[0]["digest"],
+            "round {round}: what stands is the newest version"
+        );
         assert!(
             versions.iter().all(|version| version["author"] != "unknown (edited by hand)"),
             "round {round}: {versions:#?}"

@@ -63,7 +63,8 @@ impl Desk {
 
     fn row(&self, session: &SessionId, approval: &Approval, card: Option<Card>, live: bool) -> ApprovalRow {
         let late = self.clock.now_us() >= approval.expires_us;
-        let of = |part: fn(&Card) -> &str| card.as_ref().map(|card| part(card).to_owned()).unwrap_or_default();
+        let of =
+            |part: fn(&Card) -> &str| card.as_ref().map(|card| part(card).to_owned()).unwrap_or_default();
         ApprovalRow {
             approval: approval.id.clone(),
             session: session.clone(),
@@ -82,14 +83,15 @@ impl Desk {
     /// The card of a question, as the session told it.
     fn card(&self, session: &SessionId, approval: &str) -> Result<Option<Card>, ApiError> {
         let events = self.store.events(session).map_err(|error| of_store(&error))?;
-        let mut cards = events.iter().rev().filter(|event| event.kind == "approval.requested").filter_map(|event| {
-            match serde_json::from_slice(event.content.as_deref()?).ok()? {
-                Event::Asked { approval: asked, card, .. } if asked.id == approval => {
-                    serde_json::from_value::<Card>(card).ok()
+        let mut cards =
+            events.iter().rev().filter(|event| event.kind == "approval.requested").filter_map(|event| {
+                match serde_json::from_slice(event.content.as_deref()?).ok()? {
+                    Event::Asked { approval: asked, card, .. } if asked.id == approval => {
+                        serde_json::from_value::<Card>(card).ok()
+                    }
+                    _ => None,
                 }
-                _ => None,
-            }
-        });
+            });
         Ok(cards.next())
     }
 
@@ -124,9 +126,9 @@ impl Desk {
     /// When the question is over, the answer does not count, or the session cannot be written.
     pub(crate) async fn answer(&self, order: Order, at_terminal: bool) -> Result<Answered, ApiError> {
         let name = match &order {
-            Order::Approve { approval, .. } | Order::Reject { approval, .. } | Order::Edit { approval, .. } => {
-                approval.clone()
-            }
+            Order::Approve { approval, .. }
+            | Order::Reject { approval, .. }
+            | Order::Edit { approval, .. } => approval.clone(),
             _ => return Err(ApiError::new(Fault::Usage, "this is no answer to a question")),
         };
         let found = self.find(&name)?;

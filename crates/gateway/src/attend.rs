@@ -44,7 +44,10 @@ pub(crate) fn attend(desk: Desk, name: &str) -> Result<Attached, ApiError> {
     teller.tell(Body::CallGenerated { of: of.clone(), arguments });
     teller.tell(Body::State { state: SessionState::WaitingApproval });
     let shown = Shown { desk, teller, of, name: name.to_owned(), card };
-    #[expect(clippy::disallowed_methods, reason = "ends with the card: at its answer, or when the terminal is gone")]
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "ends with the card: at its answer, or when the terminal is gone"
+    )]
     tokio::spawn(shown.follow(inbox));
     Ok(Attached { session, events, orders })
 }

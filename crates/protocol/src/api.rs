@@ -160,11 +160,7 @@ pub trait Gateway {
     fn attend(&self, approval: &str) -> Result<Attached, ApiError>;
     /// Answers a question. `at_terminal` says whether a person sits there and saw the card; else it is the answer of a
     /// program, recorded as such, and refused where the rule wants a person.
-    fn answer(
-        &self,
-        order: Order,
-        at_terminal: bool,
-    ) -> impl Future<Output = Result<Answered, ApiError>>;
+    fn answer(&self, order: Order, at_terminal: bool) -> impl Future<Output = Result<Answered, ApiError>>;
     /// The grants of open sessions, or of one.
     fn grants(&self, session: Option<&SessionId>) -> Result<Vec<GrantRow>, ApiError>;
     /// Revokes a grant, at once.

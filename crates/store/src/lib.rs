@@ -48,7 +48,9 @@ mod writer;
 
 pub use error::{LeaseError, StoreError};
 pub use lease::Lease;
-pub use policy::{KIND_POLICY_CHANGED, POLICY_CHAIN, PolicyChange, PolicyLease, PolicyVersion, policy_digest};
+pub use policy::{
+    KIND_POLICY_CHANGED, POLICY_CHAIN, PolicyChange, PolicyLease, PolicyVersion, policy_digest,
+};
 pub use record::{
     KIND_CONTENT_ERASED, MAX_CONTENT_BYTES, MAX_ENTRY_BYTES, Receipt, Record, SessionFilter, SessionMeta,
     SessionRow, StateChange, StoredEvent,

@@ -90,10 +90,7 @@ where
 }
 
 /// Refuses a question. What is refused need not be read.
-pub(crate) async fn reject<G, M>(
-    cx: &mut Context<'_, '_, M>,
-    args: RejectArgs,
-) -> Result<Exit, CommandError>
+pub(crate) async fn reject<G, M>(cx: &mut Context<'_, '_, M>, args: RejectArgs) -> Result<Exit, CommandError>
 where
     G: Gateway,
     M: Fn(Option<&Path>) -> Result<G, ApiError>,
@@ -119,10 +116,7 @@ fn told<M>(cx: &mut Context<'_, '_, M>, answered: &Answered, args: JsonArgs) -> 
 }
 
 /// Lists grants, or revokes one.
-pub(crate) async fn grants<G, M>(
-    cx: &mut Context<'_, '_, M>,
-    args: GrantsArgs,
-) -> Result<Exit, CommandError>
+pub(crate) async fn grants<G, M>(cx: &mut Context<'_, '_, M>, args: GrantsArgs) -> Result<Exit, CommandError>
 where
     G: Gateway,
     M: Fn(Option<&Path>) -> Result<G, ApiError>,

@@ -141,9 +141,9 @@ mod tests {
     #[test]
     fn no_key_is_hidden_by_a_narrow_terminal() {
         for width in [20, 40, 60, 100] {
-            let rows = key_rows(&text::card_keys(true), width);
+            let rows = key_rows(&text::card_keys(true, 2, false), width);
             let shown: String = rows.iter().map(|row| row.render(Paint::PLAIN) + "\n").collect();
-            for (key, meaning) in text::card_keys(true) {
+            for (key, meaning) in text::card_keys(true, 2, false) {
                 assert!(shown.contains(&format!("{key} {meaning}")), "{width}: {shown}");
             }
             assert!(width < 40 || rows.iter().all(|row| row.width() < width), "{width}: {shown}");

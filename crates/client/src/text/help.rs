@@ -271,8 +271,7 @@ pub(crate) const POLICY_APPLY_FILE: &str = "The policy file";
 /// `policy apply --remove`.
 pub(crate) const POLICY_REMOVE: &str = "Take the policy of the scope away";
 /// `--scope`.
-pub(crate) const SCOPE: &str =
-    "The scope: `instance`, `group PATH` or `project PATH` [default: instance]";
+pub(crate) const SCOPE: &str = "The scope: `instance`, `group PATH` or `project PATH` [default: instance]";
 /// `history --scope`.
 pub(crate) const HISTORY_SCOPE: &str =
     "One scope alone: `instance`, `group PATH` or `project PATH` [default: all]";

@@ -6,16 +6,16 @@
 mod approvals;
 mod demo;
 pub(crate) mod help;
-mod policy;
 mod lab;
+mod policy;
 mod session;
 mod talk;
 mod terminal;
 
 pub(crate) use approvals::*;
 pub(crate) use demo::*;
-pub(crate) use policy::*;
 pub(crate) use lab::*;
+pub(crate) use policy::*;
 pub(crate) use session::*;
 pub(crate) use talk::*;
 pub(crate) use terminal::*;

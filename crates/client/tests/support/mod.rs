@@ -25,8 +25,8 @@ use enclos_protocol::event::{
 use enclos_protocol::lab::{DifferenceReport, SimulateRequest, Simulation, TestReport};
 use enclos_protocol::order::Order;
 use enclos_protocol::report::{
-    Answered, ApprovalRow, Check, CommandRun, Explanation, Exported, GrantRow, PolicyReport, PolicySaved, PolicyText,
-    PolicyVersion, SandboxRun, SessionDetail, SessionRow, Verification,
+    Answered, ApprovalRow, Check, CommandRun, Explanation, Exported, GrantRow, PolicyReport, PolicySaved,
+    PolicyText, PolicyVersion, SandboxRun, SessionDetail, SessionRow, Verification,
 };
 use tokio::sync::mpsc;
 
@@ -205,11 +205,7 @@ impl Gateway for Fake {
         self.play()
     }
 
-    fn answer(
-        &self,
-        order: Order,
-        at_terminal: bool,
-    ) -> impl Future<Output = Result<Answered, ApiError>> {
+    fn answer(&self, order: Order, at_terminal: bool) -> impl Future<Output = Result<Answered, ApiError>> {
         let text = serde_json::to_string(&order).expect("an order is JSON");
         self.orders.borrow_mut().push(format!("{text} {at_terminal}"));
         std::future::ready(match &self.failure {

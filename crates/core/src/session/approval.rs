@@ -238,8 +238,11 @@ mod tests {
         let program = DecidedBy::Automation(RuleId::new("cli.approve"));
         let plain = Needs::default();
         assert_eq!(plain.counts(&program, held(Role::Owner), &[], &[]), Ok(()));
-        let wants =
-            [Needs { person: true, ..plain }, Needs { quorum: 2, ..plain }, Needs { separate: true, ..plain }];
+        let wants = [
+            Needs { person: true, ..plain },
+            Needs { quorum: 2, ..plain },
+            Needs { separate: true, ..plain },
+        ];
         for needs in wants {
             assert_eq!(needs.counts(&program, held(Role::Owner), &[], &[]), Err(Uncounted::Program));
         }

@@ -108,7 +108,8 @@ impl Pattern {
         match self {
             Self::Exact { action } => action == asking.action,
             Self::Command { argv } => {
-                let mut asks = asking.pieces.iter().filter(|piece| piece.verdict != Verdict::Allow).peekable();
+                let mut asks =
+                    asking.pieces.iter().filter(|piece| piece.verdict != Verdict::Allow).peekable();
                 asks.peek().is_some()
                     && asks.all(|piece| piece.verdict == Verdict::Ask && begins(&piece.argv, argv))
             }
@@ -263,7 +264,10 @@ mod tests {
             [words("cargo test --workspace -q"), words("cargo test")]
         );
         assert_eq!(offered("make"), [words("make")]);
-        assert_eq!(offered("python3 tools/gen.py a"), [words("python3 tools/gen.py a"), words("python3 tools/gen.py")]);
+        assert_eq!(
+            offered("python3 tools/gen.py a"),
+            [words("python3 tools/gen.py a"), words("python3 tools/gen.py")]
+        );
         for text in [
             "env make",
             "xargs rm",

@@ -3,9 +3,9 @@
 use proptest::prelude::*;
 
 use super::approval::State;
-use crate::decision::DecidedBy;
 use super::*;
 use crate::budget::Limits;
+use crate::decision::DecidedBy;
 use crate::ids::{RuleId, UserId};
 use crate::model::Message;
 

@@ -143,7 +143,12 @@ impl Way {
         for scope in &self.line {
             let file = scope.file(&self.places);
             if let Some(text) = read(&file, MAX_BYTES)? {
-                texts.push(Text { scope: scope.scope(), source: file.display().to_string(), text, saved: true });
+                texts.push(Text {
+                    scope: scope.scope(),
+                    source: file.display().to_string(),
+                    text,
+                    saved: true,
+                });
             }
         }
         let scope = if texts.is_empty() { Scope::Project } else { Scope::Session };

@@ -59,7 +59,8 @@ impl<'d> Desk<'d> {
                 Err(LeaseError::Store(enclos_store::StoreError::SessionExists(_))) if steps < STEPS => {}
                 Err(LeaseError::Held { pid }) => {
                     let who = pid.map_or_else(String::new, |pid| format!(" (process {pid})"));
-                    let message = format!("another process{who} is changing a policy: expected it to end soon");
+                    let message =
+                        format!("another process{who} is changing a policy: expected it to end soon");
                     return Err(ApiError::new(Fault::Internal, message).hint("try again in a moment"));
                 }
                 Err(LeaseError::Store(error)) => return Err(of_store(&error)),
@@ -210,7 +211,8 @@ impl<'d> Desk<'d> {
         let texts = self.texts(&scope.line(), mine)?;
         let above = texts.iter().filter(|(of, ..)| of != scope).cloned().collect::<Vec<_>>();
         let overruled = |texts: &[Named]| {
-            let policy = Policy::load_standing(&layers_of(texts)).map_err(|error| usage(error.to_string()))?;
+            let policy =
+                Policy::load_standing(&layers_of(texts)).map_err(|error| usage(error.to_string()))?;
             Ok::<Vec<Overruled>, ApiError>(policy.overruled().to_vec())
         };
         let (all, above) = (overruled(&texts)?, overruled(&above)?);

@@ -170,7 +170,17 @@ mod tests {
 
     #[test]
     fn a_path_leads_nowhere_else() {
-        for bad in ["", "group", "group ../x", "group a//b", "project /etc", "group A", "team a", "group a.b", "instance x"] {
+        for bad in [
+            "",
+            "group",
+            "group ../x",
+            "group a//b",
+            "project /etc",
+            "group A",
+            "team a",
+            "group a.b",
+            "instance x",
+        ] {
             let error = ScopeName::parse(bad).unwrap_err();
             assert!(error.message.contains("expected"), "{error}");
         }

@@ -142,9 +142,8 @@ fn names_controlled(decided: &Decided) -> bool {
         let inside = path.strip_prefix("/workspace/").unwrap_or(path).trim_start_matches("./");
         !changes::flags_of_path(inside).is_empty()
     };
-    let of_word = |word: &String| {
-        controlled(word) || word.rsplit_once('=').is_some_and(|(_, value)| controlled(value))
-    };
+    let of_word =
+        |word: &String| controlled(word) || word.rsplit_once('=').is_some_and(|(_, value)| controlled(value));
     match &decided.action {
         Action::Command(_) => decided.decision.pieces.iter().flat_map(|piece| &piece.argv).any(of_word),
         Action::File(

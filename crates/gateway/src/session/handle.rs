@@ -178,7 +178,11 @@ impl Live {
         let (id, kept) = (approval.id.clone(), entry::json(&card));
         self.record(Event::Asked { call: call.id().clone(), approval, card: kept }, facts).await?;
         self.show_card(call, &id, card);
-        if self.answering == Answering::Person { Ok(Flow::On) } else { self.without_a_person(call.id()).await }
+        if self.answering == Answering::Person {
+            Ok(Flow::On)
+        } else {
+            self.without_a_person(call.id()).await
+        }
     }
 
     /// The authority object that a person is asked for.
@@ -285,7 +289,8 @@ impl Live {
             };
             let mut decision = start.decided.decision;
             if let Some(user) = self.granter(&start.by) {
-                decision.reason = format!("under a grant that {user} gave for this session: {}", decision.reason);
+                decision.reason =
+                    format!("under a grant that {user} gave for this session: {}", decision.reason);
             }
             self.tell_decided(&call, &decision, decision.verdict, start.by);
             self.teller.tell(Body::CallCalling { of: of(&call) });

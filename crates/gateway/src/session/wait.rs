@@ -8,8 +8,8 @@ use enclos_protocol::event::{Amounts, ApprovalState, Body, BudgetView};
 use enclos_protocol::order::Order;
 use serde_json::json;
 
-use super::entry::facts;
 use super::answer::Said;
+use super::entry::facts;
 use super::handle::of;
 use super::record::Facts;
 use super::{Exit, Finish, Flow, Halt, Live, entry};

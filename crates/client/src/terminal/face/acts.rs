@@ -193,7 +193,8 @@ impl<G: Gateway> Face<'_, '_, G> {
     /// Lets the person change the arguments of a call in their editor.
     fn edit(&mut self, approval: String) {
         let variables = &self.parts.world.env;
-        let program = [env::VISUAL, env::EDITOR].iter().find_map(|name| variables.get(name)).unwrap_or_default();
+        let program =
+            [env::VISUAL, env::EDITOR].iter().find_map(|name| variables.get(name)).unwrap_or_default();
         let draft = self.cards.front().map(|(_, card)| Draft::of(card));
         let (Some(draft), false) = (draft, program.trim().is_empty()) else {
             return self.remark(text::NOTE_NO_EDITOR);

@@ -4,8 +4,8 @@ use std::time::Instant;
 
 use enclos_protocol::api::Gateway;
 
-use super::{Face, Purpose};
 use super::events::FOOT;
+use super::{Face, Purpose};
 use crate::error::CommandError;
 use crate::layout::{Gutter, Row, prose};
 use crate::signals::Caught;
