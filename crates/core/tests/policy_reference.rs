@@ -155,13 +155,12 @@ fn texts(key: &str, value: &str) -> Vec<(Kind, String)> {
         }
         let rule = match (path, key) {
             ("/rule", "verdict") => "tool = \"bash\"\n",
-            ("/rule", "tool") => "verdict = \"ask\"\n",
+            ("/rule", "tool") | ("/case", "tool" | "command") => "verdict = \"ask\"\n",
             ("/rule", "shadow" | "id" | "reason" | "role" | "surface" | "category" | "server") => {
                 "tool = \"*\"\nverdict = \"ask\"\n"
             }
             ("/rule", _) => "tool = \"bash\"\nverdict = \"ask\"\n",
             ("/case", "verdict") => "tool = \"read\"\n",
-            ("/case", "tool" | "command") => "verdict = \"ask\"\n",
             ("/case", _) => "tool = \"read\"\nverdict = \"ask\"\n",
             _ => "",
         };

@@ -252,16 +252,15 @@ impl Desk {
                 .hint("`enclos grants` lists them")
         })?;
         let sent = Sent { order: Order::RevokeGrant { grant: grant.to_owned() }, at_terminal: true };
-        let reply = match control::send(&self.run, &row.session, &sent).await.ok().flatten() {
-            Some(reply) => reply,
-            None => {
-                let lease = self.lease(&row.session)?;
-                let (mut state, _) = session::replay(&self.store, &row.session)?;
-                let now_us = self.clock.now_us();
-                session::revoke(&mut state, &lease, now_us, grant, &self.person.user)
-                    .await
-                    .map_err(|halt| ApiError::new(Fault::Internal, halt.to_string()))?
-            }
+        let at_work = control::send(&self.run, &row.session, &sent).await.ok().flatten();
+        let reply = if let Some(reply) = at_work {
+            reply
+        } else {
+            let lease = self.lease(&row.session)?;
+            let (mut state, _) = session::replay(&self.store, &row.session)?;
+            session::revoke(&mut state, &lease, self.clock.now_us(), grant, &self.person.user)
+                .await
+                .map_err(|halt| ApiError::new(Fault::Internal, halt.to_string()))?
         };
         match reply {
             Reply::Taken => Ok(GrantRow { revoked_by: Some(self.person.user.as_str().to_owned()), ..row }),

@@ -56,7 +56,7 @@ pub enum Event {
         /// The call.
         call: CallId,
         /// The question.
-        approval: Approval,
+        approval: Box<Approval>,
         /// The card that shows it, for whoever answers while nothing works on the session.
         #[serde(default, skip_serializing_if = "Value::is_null")]
         card: Value,

@@ -45,11 +45,15 @@ fn finished(call: &str) -> Event {
 }
 
 fn asked(call: &str) -> Event {
-    Event::Asked { call: id(call), approval: approval(call, Needs::default()), card: serde_json::Value::Null }
+    Event::Asked {
+        call: id(call),
+        approval: Box::new(approval(call, Needs::default())),
+        card: serde_json::Value::Null,
+    }
 }
 
 fn asked_of(call: &str, needs: Needs) -> Event {
-    Event::Asked { call: id(call), approval: approval(call, needs), card: serde_json::Value::Null }
+    Event::Asked { call: id(call), approval: Box::new(approval(call, needs)), card: serde_json::Value::Null }
 }
 
 fn bound() -> Bound {

@@ -34,7 +34,7 @@ pub(crate) struct Sources {
 struct Text {
     scope: Scope,
     source: String,
-    text: String,
+    toml: String,
     /// Whether it is the saved policy of a scope.
     saved: bool,
 }
@@ -146,13 +146,13 @@ impl Way {
                 texts.push(Text {
                     scope: scope.scope(),
                     source: file.display().to_string(),
-                    text,
+                    toml: text,
                     saved: true,
                 });
             }
         }
         let scope = if texts.is_empty() { Scope::Project } else { Scope::Session };
-        let chosen = |source: String, text: String| Text { scope, source, text, saved: false };
+        let chosen = |source: String, toml: String| Text { scope, source, toml, saved: false };
         let default = (texts.is_empty() && self.files.is_empty()).then_some(Preset::default().as_str());
         if let Some(name) = self.preset.as_deref().or(default) {
             let preset: Preset =
@@ -165,8 +165,8 @@ impl Way {
             texts.push(chosen(file.display().to_string(), text));
         }
         if let Some(text) = &self.repository {
-            let (source, text) = (".enclos.toml".to_owned(), text.clone());
-            texts.push(Text { scope: Scope::Repository, source, text, saved: false });
+            let (source, toml) = (".enclos.toml".to_owned(), text.clone());
+            texts.push(Text { scope: Scope::Repository, source, toml, saved: false });
         }
         Ok(texts)
     }
@@ -178,7 +178,7 @@ fn layers(texts: &[Text]) -> Vec<Layer<'_>> {
 
 impl Text {
     fn layer(&self) -> Layer<'_> {
-        Layer { scope: self.scope, source: self.source.clone(), text: &self.text }
+        Layer { scope: self.scope, source: self.source.clone(), text: &self.toml }
     }
 }
 

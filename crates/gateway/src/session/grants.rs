@@ -23,14 +23,14 @@ const MOST_NAMED: usize = 5;
 /// Characters of a call that a preview shows.
 const MOST_SHOWN: usize = 120;
 
-impl Live {
-    /// Whether a grant may answer this ask, or be given with its answer.
-    pub(super) fn is_grantable(&self, decided: &Decided) -> bool {
-        let decision = &decided.decision;
-        let asks = decision.verdict == Verdict::Ask && decision.remember;
-        asks && !decision.person && decision.quorum <= 1 && !names_controlled(decided)
-    }
+/// Whether a grant may answer this ask, or be given with its answer.
+pub(super) fn is_grantable(decided: &Decided) -> bool {
+    let decision = &decided.decision;
+    let asks = decision.verdict == Verdict::Ask && decision.remember;
+    asks && !decision.person && decision.quorum <= 1 && !names_controlled(decided)
+}
 
+impl Live {
     /// What a grant for a call is bound to.
     pub(super) fn bound(&self, call: &Call, decided: &Decided) -> Bound {
         let definition = self.definition(call).unwrap_or_default().to_string();
@@ -44,7 +44,7 @@ impl Live {
 
     /// The grant that answers a call.
     pub(super) fn grant_for(&self, call: &Call, decided: &Decided) -> Option<Grant> {
-        if self.state.grants().is_empty() || !self.is_grantable(decided) {
+        if self.state.grants().is_empty() || !is_grantable(decided) {
             return None;
         }
         let (bound, action) = (self.bound(call, decided), self.action_digest(call, decided));

@@ -15,7 +15,7 @@ use serde_json::json;
 use super::entry::{self, facts};
 use super::judge::{Decided, Judged};
 use super::record::Facts;
-use super::{Exit, Finish, Flow, Halt, Live, card};
+use super::{Exit, Finish, Flow, Halt, Live, card, grants};
 use crate::effects::{self, Action};
 
 /// Lines that a card may have. What cannot be shown whole is refused.
@@ -176,7 +176,11 @@ impl Live {
         }
         let facts = self.decision_facts(call, &decided.decision);
         let (id, kept) = (approval.id.clone(), entry::json(&card));
-        self.record(Event::Asked { call: call.id().clone(), approval, card: kept }, facts).await?;
+        self.record(
+            Event::Asked { call: call.id().clone(), approval: Box::new(approval), card: kept },
+            facts,
+        )
+        .await?;
         self.show_card(call, &id, card);
         if self.answering == Answering::Person {
             Ok(Flow::On)
@@ -195,7 +199,7 @@ impl Live {
         let mut requesters = vec![self.person.clone()];
         requesters.extend(self.state.editors(call.id()).cloned());
         requesters.dedup();
-        let grantable = self.is_grantable(decided).then(|| self.bound(call, decided));
+        let grantable = grants::is_grantable(decided).then(|| self.bound(call, decided));
         Approval {
             id: format!("ap_{tail}_{}", self.state.questions_asked() + 1),
             digest: self.digest(call, decided),
