@@ -55,7 +55,8 @@ fn a_parked_question_is_seen_and_approved_by_a_person_and_resume_goes_on() {
     );
     assert_eq!(row["rule"], "strict.write");
     let mut person = Person::runs(world.enclos(&["approve", &one(&world)]));
-    person.sees("Approval needed").sees("new.txt").sees("made").sees("approve once").types("\r").types("a");
+    person.sees("Approval needed").sees("new.txt").sees("made").sees("approve once").types("\r");
+    person.sees("approve once").types("a");
     let (code, screen) = person.leaves();
     assert_eq!(code, 0, "{screen}");
     assert!(waiting(&world).is_empty());
