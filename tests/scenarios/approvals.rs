@@ -194,7 +194,12 @@ fn a_pattern_is_previewed_granted_listed_and_revoked_in_a_running_session() {
     assert_eq!(code(&revoked), 0, "{}", stderr(&revoked));
     assert!(grants()[0]["revoked_by"].is_string());
     person.types("a").sees("npm run e").sees("approve once").types("r");
-    person.sees("›").types("/stop\r");
+    person
+        .sees("What becomes of the changes?")
+        .sees("throw away")
+        .types("x")
+        .sees("Throw away all")
+        .types("y");
     person.leaves();
     assert!(grants().is_empty(), "they die with the session");
     let journal = String::from_utf8(world.output(&["journal", "export"]).stdout).unwrap();
