@@ -93,7 +93,7 @@ impl Shown {
 
     fn show(&mut self) {
         let card = Box::new(self.card.clone());
-        self.teller.tell(Body::Budget(self.card.budget.clone()));
+        self.teller.tell(Body::Budget(self.card.budget));
         self.teller.tell(Body::ApprovalRequested { of: self.of.clone(), approval: self.name.clone(), card });
     }
 
