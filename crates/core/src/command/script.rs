@@ -35,6 +35,8 @@ struct Source {
     /// How many shells or interpreters the text went through.
     handed: usize,
     depth: usize,
+    /// It is only guessed that the text is run.
+    guess: bool,
 }
 
 /// Everything found in a text.
@@ -51,6 +53,8 @@ pub(super) struct Script {
     pub(super) allowance: usize,
     /// Bodies of here-documents that are being read, one in the other.
     pub(super) bodies: usize,
+    /// What is read now is only guessed to be run: of it nothing but refused families counts.
+    pub(super) guessing: bool,
     /// Second attempts at text that begins like arithmetic.
     pub(super) retries: usize,
 }
@@ -227,7 +231,7 @@ impl Script {
             self.allowance = STEPS_FREE;
         }
         self.allowance += STEPS_PER_BYTE * body.len();
-        self.sources.push(Source { body, carrier, handed, depth });
+        self.sources.push(Source { body, carrier, handed, depth, guess: self.guessing });
         self.sources.len() - 1
     }
 
@@ -239,6 +243,11 @@ impl Script {
     /// How many shells the text with this index went through.
     pub(super) fn handed(&self, text: usize) -> usize {
         self.sources.get(text).map_or(0, |source| source.handed)
+    }
+
+    /// Whether it is only guessed that the text with this index is run.
+    pub(super) fn is_guess(&self, text: usize) -> bool {
+        self.sources.get(text).is_some_and(|source| source.guess)
     }
 
     /// How deep the text with this index stands.

@@ -12,6 +12,7 @@ use std::rc::Rc;
 
 use super::argument::{self, Argument};
 use super::ask;
+use super::carriers;
 use super::finding::{Finding, Weight};
 use super::parse;
 use super::paths::Directory;
@@ -90,6 +91,7 @@ impl Judge<'_> {
     fn run(&mut self) -> Result<(), Unreadable> {
         while !self.script.commands.is_empty() {
             for command in std::mem::take(&mut self.script.commands) {
+                self.script.guessing = self.script.is_guess(command.place.text);
                 self.command(&command)?;
             }
         }
@@ -173,6 +175,9 @@ impl Judge<'_> {
             _ => None,
         };
         let mut finding = if ask::carries_code(&assignment.name, known) {
+            if let ([value], true) = (values.as_slice(), carriers::variable(&assignment.name)) {
+                self.guess(value.emptied().trim_start_matches('|'), value.place)?;
+            }
             loader(&assignment.name)
         } else {
             Finding::contained(
@@ -204,6 +209,9 @@ impl Judge<'_> {
 
     /// Applies the policy to a finding and adds the piece. `rule`: the written rule that matches its argv.
     fn piece(&mut self, place: Place, argv: Vec<String>, finding: Finding, rule: Option<&CommandRule>) {
+        if self.script.guessing && finding.weight != Weight::Refused {
+            return;
+        }
         let base = rule.map_or(self.rules.base, |rule| rule.verdict);
         let freed = match finding.weight {
             Weight::Harmless => true,
@@ -235,6 +243,24 @@ impl Judge<'_> {
     fn hand_on(&mut self, text: &str, place: Place) -> Result<(), Unreadable> {
         let id = self.handed_source(text, place)?;
         parse::program(&mut self.script, id, Piped::No)
+    }
+
+    /// A text that may go to a shell: only what must be refused in it counts.
+    fn guess(&mut self, text: &str, place: Place) -> Result<(), Unreadable> {
+        let before = std::mem::replace(&mut self.script.guessing, true);
+        self.spend(text.len())?;
+        self.try_hand_on(text, place)?;
+        self.script.guessing = before;
+        Ok(())
+    }
+
+    /// Counts steps of the judgement; refused when they are more than any text may take.
+    fn spend(&mut self, steps: usize) -> Result<(), Unreadable> {
+        self.script.steps += steps;
+        if self.script.steps > self.script.allowance {
+            return Err(Unreadable { reason: "the text takes too long to read".to_owned(), at: 0 });
+        }
+        Ok(())
     }
 
     /// A text whose substitutions run when it is later read as a name.
