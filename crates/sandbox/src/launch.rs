@@ -4,6 +4,7 @@
 mod child;
 
 use crate::error::{OpenError, Place};
+use crate::image;
 use crate::platform::Identity;
 use child::Child;
 use enclos_init::wire::{AGENT, Step, from_bytes};
@@ -31,8 +32,6 @@ pub(crate) enum Given {
 /// What to start.
 #[derive(Debug)]
 pub(crate) struct Launch {
-    /// The init's program.
-    pub(crate) image: OwnedFd,
     /// Given to the init, in this order, from `FIRST_FD` on.
     pub(crate) given: Vec<Given>,
     /// Who runs this.
@@ -74,7 +73,14 @@ pub(crate) fn start(launch: Launch) -> Result<Started, OpenError> {
     on_launcher(move || begin(&launch))?
 }
 
+/// Has the init's program laid into memory, by the thread that will start it and while the caller goes on. What goes
+/// wrong is found when the init is started.
+pub(crate) fn make_ready() {
+    let _ = send(Box::new(|| drop(image::init())));
+}
+
 fn begin(launch: &Launch) -> Result<Started, OpenError> {
+    let image = image::init()?;
     let (ours, theirs) =
         rustix::net::socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None)
             .at(STEP, "making the control socket")?;
@@ -92,7 +98,7 @@ fn begin(launch: &Launch) -> Result<Started, OpenError> {
     });
     let mut child = Child::new(
         theirs.as_raw_fd(),
-        launch.image.as_raw_fd(),
+        image.as_raw_fd(),
         writer.as_raw_fd(),
         sources.collect(),
         launch.identity == Identity::Root,
@@ -125,9 +131,20 @@ fn map(pid: i32, launch: &Launch) -> Result<(), OpenError> {
 type Job = Box<dyn FnOnce() + Send>;
 static LAUNCHER: OnceLock<mpsc::Sender<Job>> = OnceLock::new();
 
-/// Does a job on the thread that never ends.
+/// Does a job on the thread that never ends, and waits for it.
 fn on_launcher<T: Send + 'static>(job: impl FnOnce() -> T + Send + 'static) -> Result<T, OpenError> {
-    let gone = || OpenError::new(STEP, "the thread that starts sandboxes cannot be had");
+    let (answer, result) = mpsc::sync_channel(1);
+    // The asker waits below; if it were gone nobody would miss the answer.
+    send(Box::new(move || drop(answer.send(job()))))?;
+    result.recv().map_err(|_| gone())
+}
+
+fn gone() -> OpenError {
+    OpenError::new(STEP, "the thread that starts sandboxes cannot be had")
+}
+
+/// Hands a job to the thread that never ends.
+fn send(job: Job) -> Result<(), OpenError> {
     if LAUNCHER.get().is_none() {
         let (sender, jobs) = mpsc::channel::<Job>();
         std::thread::Builder::new()
@@ -137,14 +154,7 @@ fn on_launcher<T: Send + 'static>(job: impl FnOnce() -> T + Send + 'static) -> R
         // When another thread was first its launcher is used, and this one ends with its sender.
         let _ = LAUNCHER.set(sender);
     }
-    let (answer, result) = mpsc::sync_channel(1);
-    LAUNCHER
-        .get()
-        .ok_or_else(gone)?
-        // The asker waits below; if it were gone nobody would miss the answer.
-        .send(Box::new(move || drop(answer.send(job()))))
-        .map_err(|_| gone())?;
-    result.recv().map_err(|_| gone())
+    LAUNCHER.get().ok_or_else(gone)?.send(job).map_err(|_| gone())
 }
 
 /// Takes over a descriptor that a call has just made.

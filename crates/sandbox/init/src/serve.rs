@@ -4,8 +4,8 @@ use crate::command::{self, Outcome, Waiting};
 use crate::confine::Confinement;
 use crate::environment;
 use crate::fault::Done;
+use crate::operation;
 use crate::process;
-use crate::tool;
 use crate::watch::Watch;
 use enclos_init::channel::{self, Frame};
 use enclos_init::wire::{Counters, Ended, Kind, Ready, Reason, Run, Setup, Step};
@@ -227,8 +227,8 @@ impl Serve {
     }
 
     fn tool(&mut self, frame: Frame) -> Option<()> {
-        let [channel, pipe] = <[OwnedFd; 2]>::try_from(frame.fds).ok()?;
-        match tool::start(&frame.body, pipe, &self.confinement) {
+        let [channel, given @ ..] = <[OwnedFd; 4]>::try_from(frame.fds).ok()?;
+        match operation::start(&given, &self.confinement) {
             Ok(pid) => self.children.push(Child {
                 id: frame.id,
                 pid,

@@ -118,6 +118,13 @@ pub const IMAGE_FD: i32 = 4;
 /// The first of the descriptors that a [`Setup`] names.
 pub const FIRST_FD: i32 = 5;
 
+/// The descriptor of what is asked, in the program for file operations.
+pub const REQUEST_FD: i32 = 3;
+/// The descriptor of the pipe for the answer, in the program for file operations.
+pub const ANSWER_FD: i32 = 4;
+/// How a file operation ends that could not be confined, or whose program could not be had.
+pub const UNCONFINED: u8 = 125;
+
 /// What frames carry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
@@ -129,7 +136,7 @@ pub enum Kind {
     Failed = 3,
     /// To the init: a [`Run`], with channel, stdout and stderr.
     Run = 4,
-    /// To the init: a file operation, with channel and pipe.
+    /// To the init: a file operation, with channel, pipe, request and program.
     File = 5,
     /// To the init: end the command of this id, or all with id 0.
     Kill = 6,
