@@ -91,6 +91,7 @@ mod tests {
                 rule: RuleId::new("r"),
                 reason: text(),
                 pieces: vec![piece()],
+                shadow: vec![shadow()],
             },
             Some(Body::CallDecided { .. }) => {
                 Body::ApprovalRequested { of: of(), approval: text(), card: Box::new(card()) }
@@ -150,6 +151,11 @@ mod tests {
             "span": {"start": 0, "end": 2}, "text": "ls", "argv": ["ls"], "verdict": "allow", "rule": "r", "reason": "",
         });
         serde_json::from_value(value).expect("a piece")
+    }
+
+    fn shadow() -> enclos_core::policy::Shadow {
+        let value = serde_json::json!({"rule": "r", "scope": "project", "verdict": "disabled"});
+        serde_json::from_value(value).expect("a shadow")
     }
 
     fn card() -> Card {
