@@ -209,6 +209,8 @@ pub(super) enum Nature {
     Substitution,
     /// `<( … )`, `>( … )`.
     Process,
+    /// `?( … )` and its like: a pattern that matches any of several.
+    Pattern,
 }
 
 impl Script {
