@@ -7,5 +7,6 @@ mod escapes;
 mod files;
 mod git;
 mod life;
+mod programs;
 mod support;
 mod workspace;
