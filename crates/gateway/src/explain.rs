@@ -27,7 +27,7 @@ pub(crate) fn check(files: &[PathBuf]) -> Result<PolicyReport, ApiError> {
         let missing = || usage(format!("the policy file `{}` does not exist", file.display()));
         let text = crate::policies::read(file, MAX_BYTES)?.ok_or_else(missing)?;
         let own = file.file_name().is_some_and(|name| name == ".enclos.toml");
-        texts.push((if own { Scope::Repository } else { Scope::Project }, file.display().to_string(), text));
+        texts.push((if own { Scope::Repository } else { Scope::Instance }, file.display().to_string(), text));
     }
     let layers: Vec<Layer<'_>> = texts
         .iter()
@@ -79,7 +79,13 @@ pub(crate) fn command(policy: &Policy, text: &str) -> Result<Reading, ApiError> 
         .map_err(|error| usage(error.to_string()))?;
     let question = Question { tool: "bash", args: &args, role: Role::Developer, surface: Surface::Terminal };
     let decision = session::verdict(policy, question);
-    Ok(Reading { verdict: decision.verdict, unreadable: None, pieces: decision.pieces })
+    Ok(Reading {
+        verdict: decision.verdict,
+        unreadable: None,
+        pieces: decision.pieces,
+        names: decision.names,
+        more_names: decision.more_names,
+    })
 }
 
 pub(crate) fn explanation(policy: &Policy, decision: Decision) -> Explanation {

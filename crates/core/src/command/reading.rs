@@ -46,6 +46,12 @@ pub struct Reading {
     pub unreadable: Option<Unreadable>,
     /// The pieces, in the order in which they end in the text.
     pub pieces: Vec<Piece>,
+    /// The words that may name files, what is only known at run time as `*`.
+    #[serde(skip)]
+    pub names: Vec<String>,
+    /// Whether there were more than are kept.
+    #[serde(skip)]
+    pub more_names: bool,
 }
 
 /// Why a text cannot be read, and where.

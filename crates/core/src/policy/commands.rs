@@ -223,6 +223,8 @@ impl Read<'_> {
         decision.person = approve.person;
         decision.remember = approve.remember && reading.verdict == Verdict::Ask && !raised;
         decision.pieces = reading.pieces;
+        decision.names = reading.names;
+        decision.more_names = reading.more_names;
         decision
     }
 }

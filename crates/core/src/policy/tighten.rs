@@ -14,6 +14,7 @@ use super::error::{PolicyError, Problem};
 use super::judge::Caller;
 use super::load::{Loaded, joined_with};
 use super::rule::Rule;
+use super::scope::Scope;
 use super::settings::Settings;
 use super::subject::Aspect;
 use super::tool::Tool;
@@ -53,7 +54,18 @@ pub(super) fn refusals(policy: &Policy) -> impl Iterator<Item = PolicyError> {
         };
         layer.error(rule.line, problem)
     });
-    rules.chain(loose_settings(policy))
+    rules.chain(loose_settings(policy)).chain(switched_off(policy))
+}
+
+/// A scope other than the instance that would switch the repository's own policy off.
+fn switched_off(policy: &Policy) -> impl Iterator<Item = PolicyError> {
+    let off =
+        |layer: &&Loaded| layer.scope != Scope::Instance && layer.settings.repository_policy == Some(false);
+    policy.layers.iter().filter(off).map(|layer| {
+        let why = "`repository.policy = false` would switch the repository's `.enclos.toml` off, which only the \
+                   instance's policy may: remove it here, or save it for the instance with `enclos policy apply`";
+        layer.error(0, Problem::Shape(why.to_owned()))
+    })
 }
 
 /// The settings of saved scopes that give more room than the scopes above.

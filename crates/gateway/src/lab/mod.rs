@@ -44,7 +44,7 @@ impl Named {
                 return Ok(Self::Current);
             }
             if let Ok(preset) = word.parse::<Preset>() {
-                let text = (Scope::Project, format!("preset {preset}"), preset.text().to_owned());
+                let text = (Scope::Instance, format!("preset {preset}"), preset.text().to_owned());
                 return Ok(Self::Texts(vec![text]));
             }
         }
@@ -77,7 +77,7 @@ fn file(word: &str) -> Result<(Scope, String, String), ApiError> {
         ))
     })?;
     let own = path.file_name().is_some_and(|name| name == ".enclos.toml");
-    Ok((if own { Scope::Repository } else { Scope::Project }, word.to_owned(), text))
+    Ok((if own { Scope::Repository } else { Scope::Instance }, word.to_owned(), text))
 }
 
 /// A way to load a policy: strict as what is put in force, or as what is to be tried.

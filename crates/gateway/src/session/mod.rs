@@ -12,6 +12,7 @@ mod finish;
 mod grants;
 mod handle;
 mod judge;
+mod names;
 mod open;
 mod orders;
 mod record;
