@@ -9,7 +9,7 @@ mod test;
 
 use std::path::Path;
 
-use enclos_core::policy::{Layer, MAX_BYTES, Policy, PolicyError, Preset, Scope};
+use enclos_core::policy::{Layer, MAX_BYTES, Policy, PolicyError, Preset, Scope, is_cases};
 use enclos_protocol::error::{ApiError, Fault};
 use enclos_protocol::lab::DifferenceReport;
 
@@ -76,6 +76,10 @@ fn file(word: &str) -> Result<(Scope, String, String), ApiError> {
             "`{word}` does not exist: expected a policy file, `strict`, `balanced`, `open` or `{CURRENT}`"
         ))
     })?;
+    if is_cases(&text) {
+        let message = format!("`{word}` is a table of expectations, not a policy");
+        return Err(usage(message).hint("name it `….cases.toml`: by that `enclos policy test` knows a table"));
+    }
     let own = path.file_name().is_some_and(|name| name == ".enclos.toml");
     Ok((if own { Scope::Repository } else { Scope::Project }, word.to_owned(), text))
 }
@@ -104,9 +108,16 @@ pub(crate) fn load_in(texts: &[(Scope, String, String)], repo: &Path) -> Result<
 pub(crate) struct Side {
     pub policy: Policy,
     pub sources: Vec<String>,
+    /// Whether its texts stand in their scopes, as those in force do. Those of files and presets stand in none yet.
+    pub placed: bool,
 }
 
 /// Compares two policies.
 pub(crate) fn diff(old: Side, new: Side) -> DifferenceReport {
-    DifferenceReport { difference: old.policy.difference(&new.policy), old: old.sources, new: new.sources }
+    let difference = if old.placed && new.placed {
+        old.policy.difference(&new.policy)
+    } else {
+        old.policy.difference_without_scopes(&new.policy)
+    };
+    DifferenceReport { difference, old: old.sources, new: new.sources }
 }
