@@ -67,6 +67,11 @@ fn case_rows(case: &CaseResult, width: usize) -> Vec<Row> {
         let line = format!("{}: {}", text::rule_of_scope(&rule.rule, &rule.scope), rule.why);
         rows.extend(exact(&Gutter { first, rest: Row::new().to(14) }, Role::Dim, &line, width));
     }
+    for rule in &told.shadow {
+        let name = text::rule_of_scope(&rule.rule, &rule.scope);
+        let line = format!("{name}: {}", text::would_say(rule.verdict.as_str()));
+        rows.extend(exact(&Gutter::spaces(14), Role::Dim, &line, width));
+    }
     rows
 }
 
@@ -83,6 +88,10 @@ pub(crate) fn difference(difference: &Difference, width: usize) -> Vec<Row> {
     rows.extend(difference.settings.iter().flat_map(|change| setting_rows(change, width)));
     rows.extend(head(text::DIFF_CELLS, !difference.cells.is_empty()));
     rows.extend(difference.cells.iter().flat_map(|change| cell_rows(change, width)));
+    for note in &difference.notes {
+        let gutter = Gutter { first: Row::of(Role::Warn, "! "), rest: Row::new().to(2) };
+        rows.extend(exact(&gutter, Role::Plain, note, width));
+    }
     rows
 }
 
