@@ -185,20 +185,22 @@ fn a_policy_that_is_gone_is_refused_by_whoever_asks_what_is_in_force() {
     let saved = file(&world, "p.toml", "name = \"p\"\n[[rule]]\ntool = \"bash\"\nverdict = \"disabled\"\n");
     json_of(&world, &["policy", "apply", &saved, "--json"]);
     std::fs::remove_file(world.home().join("policy.toml")).unwrap();
-    let commands: [&[&str]; 7] = [
+    let commands: [&[&str]; 6] = [
         &["policy", "explain", "--tool", "bash"],
         &["policy", "explain-command", "--", "ls"],
         &["policy", "test", "current"],
         &["policy", "diff", "current", "strict"],
         &["policy", "simulate", "current"],
         &["policy", "show"],
-        &["sandbox", "run", "--", "true"],
     ];
     for args in commands {
         let told = refused(&world, args);
         assert!(told.contains("but its version 1 is in force"), "{args:?}: {told}");
         assert!(told.contains("policy rollback --scope instance --to 1"), "{args:?}: {told}");
     }
+    let output = world.output(&["sandbox", "run", "--", "true"]);
+    assert_eq!(output.status.code(), Some(125), "the code of a command that never ran");
+    assert!(String::from_utf8_lossy(&output.stderr).contains("but its version 1 is in force"));
 }
 
 #[test]

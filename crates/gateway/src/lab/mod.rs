@@ -48,6 +48,7 @@ impl Named {
                 return Ok(Self::Texts(vec![text]));
             }
         }
+        words.iter().try_for_each(|word| refuse_table(word))?;
         words.iter().map(|word| file(word)).collect::<Result<_, _>>().map(Self::Texts)
     }
 
@@ -59,6 +60,18 @@ impl Named {
                 texts.iter().map(|(scope, source, _)| format!("{scope}: {source}")).collect()
             }
         }
+    }
+}
+
+/// A table of expectations under another name is said to be one, whatever stands beside it.
+fn refuse_table(word: &str) -> Result<(), ApiError> {
+    match read(Path::new(word), MAX_BYTES) {
+        Ok(Some(text)) if is_cases(&text) => {
+            let message = format!("`{word}` is a table of expectations, not a policy");
+            Err(usage(message).hint("name it `….cases.toml`: by that `enclos policy test` knows a table"))
+        }
+        // What cannot be read is told by whoever reads it as a policy.
+        Ok(_) | Err(_) => Ok(()),
     }
 }
 
@@ -76,10 +89,6 @@ fn file(word: &str) -> Result<(Scope, String, String), ApiError> {
             "`{word}` does not exist: expected a policy file, `strict`, `balanced`, `open` or `{CURRENT}`"
         ))
     })?;
-    if is_cases(&text) {
-        let message = format!("`{word}` is a table of expectations, not a policy");
-        return Err(usage(message).hint("name it `….cases.toml`: by that `enclos policy test` knows a table"));
-    }
     let own = path.file_name().is_some_and(|name| name == ".enclos.toml");
     Ok((if own { Scope::Repository } else { Scope::Project }, word.to_owned(), text))
 }
