@@ -4,13 +4,11 @@ use std::path::PathBuf;
 
 use enclos_core::args::{self, Args, Schema};
 use enclos_core::command::Reading;
-use enclos_core::policy::{Decision, Layer, Policy, Role, Scope, Surface, Tool, is_cases};
+use enclos_core::policy::{Decision, Layer, MAX_BYTES, Policy, Role, Scope, Surface, Tool, is_cases};
 use enclos_core::verdict::Verdict;
 use enclos_protocol::api::{CommandQuestion, ExplainRequest};
 use enclos_protocol::error::{ApiError, Fault};
-use enclos_protocol::report::{
-    Approve, CommandExplanation, Considered, Explanation, Judged, PolicyReport, Shadow,
-};
+use enclos_protocol::report::{Approve, CommandExplanation, Considered, Explanation, Judged, PolicyReport};
 
 use crate::session::{self, Question};
 
@@ -28,8 +26,8 @@ fn word<T: serde::de::DeserializeOwned>(name: &str, text: &str) -> Result<T, Api
 pub(crate) fn check(files: &[PathBuf]) -> Result<PolicyReport, ApiError> {
     let mut texts = Vec::new();
     for file in files {
-        let text = std::fs::read_to_string(file)
-            .map_err(|error| usage(format!("`{}` cannot be read: {error}", file.display())))?;
+        let missing = || usage(format!("the policy file `{}` does not exist", file.display()));
+        let text = crate::policies::read(file, MAX_BYTES)?.ok_or_else(missing)?;
         if is_cases(&text) {
             let hint = format!("hold a policy against it: enclos policy test POLICY {}", file.display());
             return Err(
@@ -157,11 +155,6 @@ pub(crate) fn explanation(policy: &Policy, decision: Decision, who: Who) -> Expl
         verdict: rule.verdict,
         why: rule.why.as_str().to_owned(),
     });
-    let shadow = decision.shadow.iter().map(|rule| Shadow {
-        rule: rule.rule.as_str().to_owned(),
-        scope: rule.scope.to_string(),
-        verdict: rule.verdict,
-    });
     let approve = (decision.verdict == Verdict::Ask).then_some(Approve {
         role: decision.approvers,
         quorum: decision.quorum,
@@ -173,7 +166,7 @@ pub(crate) fn explanation(policy: &Policy, decision: Decision, who: Who) -> Expl
         rule: decision.rule.as_str().to_owned(),
         scope: format!("{} ({})", decision.scope, decision.source),
         considered: considered.collect(),
-        shadow: shadow.collect(),
+        shadow: decision.shadow,
         reason: decision.reason,
         role: who.role,
         surface: who.surface,

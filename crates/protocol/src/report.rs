@@ -3,7 +3,7 @@
 use enclos_core::command::{Piece, Reading};
 use enclos_core::decision::DecidedBy;
 use enclos_core::ids::SessionId;
-use enclos_core::policy::{Role, Surface};
+use enclos_core::policy::{Role, Shadow, Surface};
 use enclos_core::verdict::Verdict;
 use serde::{Deserialize, Serialize};
 
@@ -201,6 +201,12 @@ pub struct PolicySaved {
     pub changed: bool,
     /// Rules of lower scopes that count no more, each with what is stricter.
     pub overruled: Vec<String>,
+    /// Whether the scope has no policy of its own any more.
+    #[serde(default)]
+    pub removed: bool,
+    /// The number of the version whose text was saved again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub restored: Option<u64>,
 }
 
 /// One version of the policy of a scope.
@@ -283,17 +289,6 @@ pub struct Approve {
     pub person: bool,
     /// Whether the answer may be remembered for the session.
     pub remember: bool,
-}
-
-/// What a shadow rule would say: it is evaluated and not enforced.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Shadow {
-    /// The rule.
-    pub rule: String,
-    /// Its scope.
-    pub scope: String,
-    /// What it would say.
-    pub verdict: Verdict,
 }
 
 /// A command that was read, and what the policy says of it.

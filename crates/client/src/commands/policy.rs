@@ -2,9 +2,10 @@
 
 use std::path::Path;
 
+use enclos_core::policy::Shadow;
 use enclos_protocol::api::{At, CommandQuestion, ExplainRequest, Gateway};
 use enclos_protocol::error::ApiError;
-use enclos_protocol::report::{Approve, CommandExplanation, Explanation, PolicyReport, Shadow};
+use enclos_protocol::report::{Approve, CommandExplanation, Explanation, PolicyReport};
 
 use crate::cli::{CheckArgs, ExplainArgs, ExplainCommandArgs};
 use crate::commands::{Context, batch};
@@ -114,7 +115,7 @@ fn explain_rows(told: &Explanation, width: usize) -> Vec<Row> {
 /// A rule that is not enforced yet.
 fn shadow(rule: &Shadow, width: usize) -> Vec<Row> {
     let gutter = Gutter { first: Row::new().to(2).and(Role::Dim, "–").to(12), rest: Row::new().to(12) };
-    let name = text::rule_of_scope(&rule.rule, &rule.scope);
+    let name = text::rule_of_scope(rule.rule.as_str(), rule.scope.as_str());
     let mut rows = exact(&gutter, Role::Plain, &name, width);
     rows.extend(exact(&Gutter::spaces(12), Role::Dim, &text::would_say(rule.verdict.as_str()), width));
     rows
@@ -191,9 +192,10 @@ fn reading_rows(told: &CommandExplanation, width: usize) -> Vec<Row> {
 #[cfg(test)]
 mod tests {
     use enclos_core::command::Reading;
-    use enclos_core::policy::{Role as Person, Surface};
+    use enclos_core::ids::RuleId;
+    use enclos_core::policy::{Role as Person, Scope, Shadow, Surface};
     use enclos_core::verdict::Verdict;
-    use enclos_protocol::report::{Approve, CommandExplanation, Considered, Explanation, Judged, Shadow};
+    use enclos_protocol::report::{Approve, CommandExplanation, Considered, Explanation, Judged};
 
     use super::{explain_rows, reading_rows};
     use crate::style::Paint;
@@ -220,8 +222,8 @@ mod tests {
                 remember: false,
             }),
             shadow: vec![Shadow {
-                rule: "later".to_owned(),
-                scope: "project".to_owned(),
+                rule: RuleId::new("later"),
+                scope: Scope::Project,
                 verdict: Verdict::Disabled,
             }],
             notes: vec!["there is no tool `wirte`; did you mean `write`?".to_owned()],

@@ -68,7 +68,7 @@ fn case_rows(case: &CaseResult, width: usize) -> Vec<Row> {
         rows.extend(exact(&Gutter { first, rest: Row::new().to(14) }, Role::Dim, &line, width));
     }
     for rule in &told.shadow {
-        let name = text::rule_of_scope(&rule.rule, &rule.scope);
+        let name = text::rule_of_scope(rule.rule.as_str(), rule.scope.as_str());
         let line = format!("{name}: {}", text::would_say(rule.verdict.as_str()));
         rows.extend(exact(&Gutter::spaces(14), Role::Dim, &line, width));
     }
