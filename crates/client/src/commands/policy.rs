@@ -12,7 +12,7 @@ use crate::commands::{Context, batch};
 use crate::error::CommandError;
 use crate::exit::Exit;
 use crate::hi;
-use crate::layout::{Gutter, Row, exact};
+use crate::layout::{Gutter, Row, exact, words};
 use crate::render::card::{piece, verdict_role};
 use crate::render::table::pairs;
 use crate::style::Role;
@@ -92,7 +92,7 @@ fn explain_rows(told: &Explanation, width: usize) -> Vec<Row> {
     rows.extend(pairs(&lines, width));
     for note in &told.notes {
         let gutter = Gutter { first: Row::of(Role::Warn, "! "), rest: Row::new().to(2) };
-        rows.extend(exact(&gutter, Role::Plain, note, width));
+        rows.extend(words(&gutter, Role::Plain, note, width));
     }
     if !told.pieces.is_empty() {
         rows.push(Row::new());

@@ -5,7 +5,7 @@ use enclos_core::policy::{Role as Person, Surface};
 use enclos_protocol::lab::{CaseResult, Change, Simulation, TestReport};
 use serde_json::{Map, Value};
 
-use crate::layout::{Gutter, Row, exact};
+use crate::layout::{Gutter, Row, exact, words};
 use crate::render::card::verdict_role;
 use crate::style::Role;
 use crate::text;
@@ -90,7 +90,7 @@ pub(crate) fn difference(difference: &Difference, width: usize) -> Vec<Row> {
     rows.extend(difference.cells.iter().flat_map(|change| cell_rows(change, width)));
     for note in &difference.notes {
         let gutter = Gutter { first: Row::of(Role::Warn, "! "), rest: Row::new().to(2) };
-        rows.extend(exact(&gutter, Role::Plain, note, width));
+        rows.extend(words(&gutter, Role::Plain, note, width));
     }
     rows
 }
