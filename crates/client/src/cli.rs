@@ -430,6 +430,15 @@ pub struct ExplainCommandArgs {
     /// Policy files.
     #[arg(long, value_name = "FILE", help = help::POLICY_FILE)]
     pub policy: Vec<PathBuf>,
+    /// The role.
+    #[arg(long, value_name = "ROLE", help = help::ROLE)]
+    pub role: Option<String>,
+    /// The surface.
+    #[arg(long, value_name = "SURFACE", help = help::SURFACE)]
+    pub surface: Option<String>,
+    /// The repository.
+    #[arg(long, value_name = "DIR", conflicts_with = "batch", help = help::EXPLAIN_REPO)]
+    pub repo: Option<PathBuf>,
     /// JSON lines.
     #[arg(long, conflicts_with = "text", help = help::BATCH)]
     pub batch: bool,

@@ -231,13 +231,17 @@ Examples:
 /// `--tool`.
 pub(crate) const TOOL: &str = "The tool";
 /// `--args`.
-pub(crate) const ARGS: &str = "Its arguments, one JSON object";
+pub(crate) const ARGS: &str = "Its arguments, one JSON object; those that do not matter may be left out";
 /// `--role`.
-pub(crate) const ROLE: &str = "The person's role [default: developer]";
+pub(crate) const ROLE: &str = "The person's role [default: owner, which a session on your own gateway has]";
 /// `--surface`.
 pub(crate) const SURFACE: &str = "How the session is driven [default: terminal]";
 /// `explain --repo`.
-pub(crate) const EXPLAIN_REPO: &str = "The repository whose `.enclos.toml` counts";
+pub(crate) const EXPLAIN_REPO: &str =
+    "The repository whose project and `.enclos.toml` count [default: that of the current folder]";
+/// `test --repo`, `diff --repo`.
+pub(crate) const CURRENT_REPO: &str =
+    "The repository in which `current` is meant [default: that of the current folder]";
 /// `policy explain-command`.
 pub(crate) const EXPLAIN_COMMAND: &str =
     "Reads a command as the policy does: its pieces, their verdicts, and why";
@@ -246,6 +250,7 @@ pub(crate) const EXPLAIN_COMMAND_EXAMPLES: &str = "\
 Examples:
   enclos policy explain-command -- 'git log | head'
   enclos policy explain-command --preset balanced -- 'cargo test && sudo rm -rf /'
+  enclos policy explain-command --role developer --surface headless -- make
   echo '{\"id\":1,\"command\":\"ls\"}' | enclos policy explain-command --batch
 ";
 /// `--base`.

@@ -10,10 +10,10 @@ use std::rc::Rc;
 use enclos_core::command::{Piece, Reading};
 use enclos_core::decision::DecidedBy;
 use enclos_core::ids::{CallId, RuleId, SessionId};
-use enclos_core::policy::{Difference, Layer, Policy, Preset, Scope};
+use enclos_core::policy::{Difference, Layer, Policy, Preset, Role, Scope, Surface};
 use enclos_core::verdict::Verdict;
 use enclos_protocol::api::{
-    Attached, CommandQuestion, ExplainRequest, Gateway, OpenRequest, PolicyChange, ResumeRequest,
+    At, Attached, CommandQuestion, ExplainRequest, Gateway, OpenRequest, PolicyChange, ResumeRequest,
     SandboxRequest,
 };
 use enclos_protocol::card::{Action, Card};
@@ -25,8 +25,9 @@ use enclos_protocol::event::{
 use enclos_protocol::lab::{DifferenceReport, SimulateRequest, Simulation, TestReport};
 use enclos_protocol::order::Order;
 use enclos_protocol::report::{
-    Answered, ApprovalRow, Check, CommandRun, Explanation, Exported, GrantRow, PolicyReport, PolicySaved,
-    PolicyText, PolicyVersion, SandboxRun, SessionDetail, SessionRow, Verification,
+    Answered, ApprovalRow, Check, CommandExplanation, CommandRun, Explanation, Exported, GrantRow,
+    PolicyReport, PolicySaved, PolicyText, PolicyVersion, SandboxRun, SessionDetail, SessionRow,
+    Verification,
 };
 use tokio::sync::mpsc;
 
@@ -311,7 +312,7 @@ impl Gateway for Fake {
         })
     }
 
-    fn policy_test(&self, words: &[String]) -> Result<TestReport, ApiError> {
+    fn policy_test(&self, words: &[String], _: &At) -> Result<TestReport, ApiError> {
         let failed = u64::from(words.iter().any(|word| word.contains("wrong")));
         let text = serde_json::json!({
             "sources": words, "policy_digest": "sha256:ab", "collisions": [], "passed": 1, "failed": failed,
@@ -328,7 +329,7 @@ impl Gateway for Fake {
         Ok(serde_json::from_value(text).unwrap())
     }
 
-    fn policy_diff(&self, old: &str, new: &str) -> Result<DifferenceReport, ApiError> {
+    fn policy_diff(&self, old: &str, new: &str, _: &At) -> Result<DifferenceReport, ApiError> {
         let difference = if old == new {
             Difference::default()
         } else {
@@ -364,13 +365,22 @@ impl Gateway for Fake {
             rule: "default.write".to_owned(),
             scope: "default matrix".to_owned(),
             reason: "a write asks".to_owned(),
+            role: Role::Owner,
+            surface: Surface::Terminal,
+            approve: None,
+            shadow: Vec::new(),
+            notes: Vec::new(),
             considered: Vec::new(),
             pieces: Vec::new(),
             policy_digest: "sha256:ab".to_owned(),
         })
     }
 
-    fn explain_command(&self, question: &CommandQuestion, text: &str) -> Result<Reading, ApiError> {
+    fn explain_command(
+        &self,
+        question: &CommandQuestion,
+        text: &str,
+    ) -> Result<CommandExplanation, ApiError> {
         let base = question.base.as_deref().unwrap_or("allow");
         let base: Verdict = base.parse().map_err(|error: enclos_core::verdict::UnknownVerdict| {
             ApiError::new(Fault::Usage, error.to_string())
@@ -384,7 +394,7 @@ impl Gateway for Fake {
             rule: RuleId::new("rule"),
             reason: "because".to_owned(),
         };
-        Ok(reading(verdict, &[piece]))
+        Ok(CommandExplanation { reading: reading(verdict, &[piece]), judged: None })
     }
 
     fn sandbox_run(

@@ -54,6 +54,13 @@ pub struct Reading {
     pub more_names: bool,
 }
 
+impl Reading {
+    /// An answer as it is told: its pieces, without the names in them.
+    pub fn of_pieces(verdict: Verdict, pieces: Vec<Piece>) -> Self {
+        Self { verdict, unreadable: None, pieces, names: Vec::new(), more_names: false }
+    }
+}
+
 /// Why a text cannot be read, and where.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 #[error("{reason} (byte {at})")]

@@ -91,6 +91,8 @@ pub enum Why {
     OtherArguments,
     /// The command does not begin with its words.
     OtherCommand,
+    /// The tool as a whole is disabled, whatever its arguments.
+    ToolDisabled,
     /// A more specific rule of the same scope spoke.
     LessSpecific,
     /// An equally specific rule of the same scope is stricter.
@@ -111,6 +113,7 @@ impl Why {
             Self::OtherSurface => "for another surface",
             Self::OtherArguments => "for other arguments",
             Self::OtherCommand => "for another command",
+            Self::ToolDisabled => "the tool as a whole is disabled",
             Self::LessSpecific => "a more specific rule of its scope spoke",
             Self::LessStrict => "an equally specific rule of its scope is stricter",
             Self::Same => "says the same, after the rule that decided",

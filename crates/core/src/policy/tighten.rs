@@ -40,7 +40,8 @@ pub(super) fn refusals(policy: &Policy) -> impl Iterator<Item = PolicyError> {
         let (id, against) = (rule.id.clone(), above.by.id());
         let problem = match asked_less(rule, &above) {
             Some((less, more)) if rule.verdict == above.verdict => {
-                Problem::Lesser { rule: id, scope, less, against, higher, source_file, more }
+                let against = format!("`{against}` of the {higher} ({source_file})").into();
+                Problem::Lesser { rule: id, scope, less: less.into(), against, more: more.into() }
             }
             _ => Problem::Looser {
                 rule: id,
@@ -85,8 +86,9 @@ fn loose_settings(policy: &Policy) -> Vec<PolicyError> {
                     other.settings.written().iter().any(|(name, said)| *name == key && *said == stricter)
                 };
                 let by = higher.iter().find(says).or(higher.last());
-                let higher = by.map_or_else(String::new, |by| format!("the {} ({})", by.scope, by.source));
-                let (value, stricter) = (format!("`{value}`"), format!("`{stricter}`"));
+                let higher =
+                    by.map_or_else(String::new, |by| format!("the {} ({})", by.scope, by.source)).into();
+                let (value, stricter) = (format!("`{value}`").into(), format!("`{stricter}`").into());
                 layer.error(0, Problem::LooserSetting { key, scope: layer.scope, value, higher, stricter })
             }));
         }

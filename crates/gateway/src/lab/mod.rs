@@ -9,7 +9,7 @@ mod test;
 
 use std::path::Path;
 
-use enclos_core::policy::{Layer, MAX_BYTES, Policy, PolicyError, Preset, Scope};
+use enclos_core::policy::{Layer, MAX_BYTES, Policy, PolicyError, Preset, Scope, is_cases};
 use enclos_protocol::error::{ApiError, Fault};
 use enclos_protocol::lab::DifferenceReport;
 
@@ -48,6 +48,7 @@ impl Named {
                 return Ok(Self::Texts(vec![text]));
             }
         }
+        words.iter().try_for_each(|word| refuse_table(word))?;
         words.iter().map(|word| file(word)).collect::<Result<_, _>>().map(Self::Texts)
     }
 
@@ -59,6 +60,18 @@ impl Named {
                 texts.iter().map(|(scope, source, _)| format!("{scope}: {source}")).collect()
             }
         }
+    }
+}
+
+/// A table of expectations under another name is said to be one, whatever stands beside it.
+fn refuse_table(word: &str) -> Result<(), ApiError> {
+    match read(Path::new(word), MAX_BYTES) {
+        Ok(Some(text)) if is_cases(&text) => {
+            let message = format!("`{word}` is a table of expectations, not a policy");
+            Err(usage(message).hint("name it `….cases.toml`: by that `enclos policy test` knows a table"))
+        }
+        // What cannot be read is told by whoever reads it as a policy.
+        Ok(_) | Err(_) => Ok(()),
     }
 }
 
@@ -104,9 +117,16 @@ pub(crate) fn load_in(texts: &[(Scope, String, String)], repo: &Path) -> Result<
 pub(crate) struct Side {
     pub policy: Policy,
     pub sources: Vec<String>,
+    /// Whether its texts stand in their scopes, as those in force do. Those of files and presets stand in none yet.
+    pub placed: bool,
 }
 
 /// Compares two policies.
 pub(crate) fn diff(old: Side, new: Side) -> DifferenceReport {
-    DifferenceReport { difference: old.policy.difference(&new.policy), old: old.sources, new: new.sources }
+    let difference = if old.placed && new.placed {
+        old.policy.difference(&new.policy)
+    } else {
+        old.policy.difference_without_scopes(&new.policy)
+    };
+    DifferenceReport { difference, old: old.sources, new: new.sources }
 }

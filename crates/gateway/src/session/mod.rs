@@ -43,7 +43,7 @@ use crate::tell::Teller;
 pub(crate) use answer::{Said, checked, event as answer_event, over, revoke, state_view};
 pub(crate) use entry::facts;
 pub(crate) use finish::{Exit, Finish};
-pub(crate) use judge::{Question, verdict, verdict_of_tool};
+pub(crate) use judge::{Question, verdict, verdict_of_part, verdict_of_tool};
 pub(crate) use open::{Again, Opening, open, plan, replay, resume};
 pub(crate) use orders::{Orders, Remote};
 pub(crate) use record::{Facts, record_beside};

@@ -45,20 +45,21 @@ pub(super) struct Named {
     more: bool,
     /// The words themselves, for what does not exist yet.
     words: Vec<String>,
+    /// What no word says: it is read at most, and not written by the words of the command.
+    implied: Vec<String>,
 }
 
 impl Live {
     /// What a call of `bash` names; `None` for another tool.
     pub(super) fn named(&self, decided: &Decided) -> Option<Named> {
         let Action::Command(_) = &decided.action else { return None };
-        let mut words = decided.decision.names.clone();
-        words.extend(implied(decided));
-        let looked = effects::look(&self.sandbox, words.clone());
+        let (words, implied) = (decided.decision.names.clone(), implied(decided));
+        let looked = effects::look(&self.sandbox, [words.as_slice(), &implied].concat());
         let (seen, more) = match looked {
             Ok((seen, more)) => (Ok(seen), more),
             Err(error) => (Err(error.to_string()), false),
         };
-        Some(Named { seen, more, words })
+        Some(Named { seen, more, words, implied })
     }
 }
 
@@ -124,7 +125,7 @@ impl Named {
         let seen = self.seen.as_deref().unwrap_or_default();
         let of_seen = seen
             .iter()
-            .filter(|looked| looked.named)
+            .filter(|looked| looked.named && !self.implied.contains(&looked.path))
             .map(|looked| (looked.leads.as_deref().unwrap_or(&looked.path), looked.folder));
         let of_words = self.words.iter().flat_map(|word| {
             let behind = word.split_once('=').map(|(_, value)| value);
