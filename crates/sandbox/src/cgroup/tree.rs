@@ -36,7 +36,7 @@ fn look(own: &str, mount: &Path) -> Option<Found> {
     let path = own.lines().find_map(|line| line.strip_prefix("0::"))?;
     let own = existing(mount, path)?;
     // A group with processes of its own gives out no controllers, so the place is beside it; the root group may.
-    let parent = if own == mount { own } else { own.parent()?.to_owned() };
+    let parent = if own == mount { own.clone() } else { own.parent()?.to_owned() };
     let given_out = || {
         let text = std::fs::read_to_string(parent.join("cgroup.subtree_control")).unwrap_or_default();
         ["memory", "pids"].iter().all(|name| text.split_whitespace().any(|one| one == *name))
