@@ -55,7 +55,8 @@ fn a_parked_question_is_seen_and_approved_by_a_person_and_resume_goes_on() {
     );
     assert_eq!(row["rule"], "strict.write");
     let mut person = Person::runs(world.enclos(&["approve", &one(&world)]));
-    person.sees("Approval needed").sees("new.txt").sees("made").sees("approve once").types("\r").types("a");
+    person.sees("Approval needed").sees("new.txt").sees("made").sees("approve once").types("\r");
+    person.sees("approve once").types("a");
     let (code, screen) = person.leaves();
     assert_eq!(code, 0, "{screen}");
     assert!(waiting(&world).is_empty());
@@ -65,6 +66,26 @@ fn a_parked_question_is_seen_and_approved_by_a_person_and_resume_goes_on() {
     assert!(decided["decided_by"]["human"].is_string(), "{decided}");
     assert_eq!(run.of("call.done").len(), 1);
     assert_eq!(world.verified()["result"], "ok");
+}
+
+#[test]
+fn a_parked_session_is_stopped_from_the_card_and_a_resumed_one_names_its_calls() {
+    let world = World::new();
+    world.run("strict", &[turn(&[bash("make x")]), say("done")]);
+    let mut person = Person::runs(world.enclos(&["approve", &one(&world)]));
+    person.sees("make x").sees("approve once").types("!");
+    let (code_, screen) = person.leaves();
+    assert_eq!(code_, 130, "{screen}");
+    assert!(screen.contains("the session is stopped"), "{screen}");
+    assert!(waiting(&world).is_empty());
+
+    let run = world.run("strict", &[turn(&[bash("touch made")]), say("done")]);
+    assert_eq!(code(&world.output(&["approve", &one(&world)])), 0);
+    let run = resume(&world, &run.session());
+    let told = run.of("call.generated");
+    assert_eq!(told[0]["arguments"]["command"], "touch made", "{:#?}", run.events);
+    let told: String = run.of("notice").iter().map(|event| event["text"].to_string()).collect();
+    assert!(told.contains("granted the next extension, 4 left"), "{told}");
 }
 
 #[test]
@@ -193,7 +214,12 @@ fn a_pattern_is_previewed_granted_listed_and_revoked_in_a_running_session() {
     assert_eq!(code(&revoked), 0, "{}", stderr(&revoked));
     assert!(grants()[0]["revoked_by"].is_string());
     person.types("a").sees("npm run e").sees("approve once").types("r");
-    person.sees("›").types("/stop\r");
+    person
+        .sees("What becomes of the changes?")
+        .sees("throw away")
+        .types("x")
+        .sees("Throw away all")
+        .types("y");
     person.leaves();
     assert!(grants().is_empty(), "they die with the session");
     let journal = String::from_utf8(world.output(&["journal", "export"]).stdout).unwrap();

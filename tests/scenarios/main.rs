@@ -11,6 +11,7 @@ mod configuration;
 mod harness;
 mod journal;
 mod killed;
+mod lab;
 mod loops;
 mod policies;
 mod repositories;

@@ -283,6 +283,8 @@ impl Gateway for Fake {
             previous: None,
             changed: true,
             overruled: vec!["the rule `free` counts no more".to_owned()],
+            removed: false,
+            restored: None,
         })
     }
 
@@ -554,6 +556,7 @@ pub(crate) fn done(number: u64, tool: &str, arguments: serde_json::Value) -> Vec
             rule: RuleId::new("default.read"),
             reason: String::new(),
             pieces: Vec::new(),
+            shadow: Vec::new(),
         }),
         tell(Body::CallCalling { of: of(number, tool) }),
         tell(Body::CallDone { of: of(number, tool), result }),
@@ -574,6 +577,7 @@ pub(crate) fn refused(number: u64) -> Vec<Step> {
             rule: RuleId::new("command.refused.privilege"),
             reason: "privilege elevation is refused".to_owned(),
             pieces: Vec::new(),
+            shadow: Vec::new(),
         }),
         tell(Body::CallCanceled {
             of: of(number, "bash"),

@@ -276,9 +276,13 @@ pub(super) fn is_manager(name: &str) -> bool {
     MANAGERS.contains(&name)
 }
 
+/// Managers whose `run` names a script of the package, not a command.
+const SCRIPTED: [&str; 4] = ["npm", "pnpm", "yarn", "bun"];
+
 /// What such a program most likely runs: what stands behind its options, or behind `run` or `exec`.
 pub(super) fn likely<'a>(name: &str, arguments: &'a [Argument]) -> &'a [Argument] {
-    let word = |argument: &Argument| matches!(argument.literal(), Some("run" | "exec"));
+    let words: &[&str] = if SCRIPTED.contains(&name) { &["exec", "x", "dlx"] } else { &["run", "exec"] };
+    let word = |argument: &Argument| argument.literal().is_some_and(|literal| words.contains(&literal));
     let ended = |argument: &Argument| argument.literal() == Some("--");
     let behind = arguments.iter().position(ended).map_or(0, |at| at + 1);
     let from = if is_runner(name) { Some(behind) } else { arguments.iter().position(word).map(|at| at + 1) };

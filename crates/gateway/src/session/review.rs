@@ -137,6 +137,10 @@ impl Live {
                 }
                 let id = self.lease.session();
                 let go_on = match exit {
+                    Exit::Budget if self.state.budget().extensions_left() == 0 => {
+                        "   no extension is left: to go on, apply or discard, then: enclos run \"task\""
+                            .to_owned()
+                    }
                     Exit::Budget => format!("   or, to go on: enclos resume {id} --extend"),
                     Exit::Interrupted => format!("   or, to go on: enclos resume {id}"),
                     _ => String::new(),
@@ -185,8 +189,14 @@ impl Live {
             self.close(Outcome::NothingToDo, "nothing was changed".to_owned()).await?;
             return Ok(Flow::Finish(Finish::new(exit, String::new())));
         }
-        let extend = if exit == Exit::Budget { " --extend" } else { "" };
-        let next = format!("enclos resume {}{extend}", self.lease.session());
+        let id = self.lease.session();
+        let next = match exit {
+            Exit::Budget if self.state.budget().extensions_left() == 0 => {
+                "no extension is left: to go on, enclos run \"task\"".to_owned()
+            }
+            Exit::Budget => format!("enclos resume {id} --extend"),
+            _ => format!("enclos resume {id}"),
+        };
         Ok(Flow::Finish(Finish::new(exit, next)))
     }
 

@@ -15,7 +15,7 @@ fn starts_from_a_fixed_state_each_time() {
         let names = inside.out("env | cut -d= -f1 | sort | tr '\\n' ' '; pwd; umask");
         assert_eq!(
             names,
-            "CARGO_NET_OFFLINE CI HOME LANG LOGNAME PATH PWD SHELL SHLVL TERM TMPDIR TZ USER _ /workspace\n0022\n"
+            "CARGO_NET_OFFLINE CI HOME LANG LOGNAME PATH PWD PYTHONPYCACHEPREFIX SHELL SHLVL TERM TMPDIR TZ USER _ /workspace\n0022\n"
         );
         assert!(inside.out("echo $PATH").starts_with("/opt/x/bin:/usr/local/bin:"));
         assert_eq!(
