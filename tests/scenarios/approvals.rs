@@ -395,7 +395,8 @@ fn no_grant_takes_a_folder_away_or_reaches_what_is_under_control() {
     for (call, grantable) in calls.into_iter().zip([false, true, false, true]) {
         let model = world.script(&[turn(std::slice::from_ref(&call)), say("done")]);
         let policy = text(&file);
-        let args = ["run", "--headless", "--output", "stream-json", "--model", &model, "--policy", &policy, "x"];
+        let args =
+            ["run", "--headless", "--output", "stream-json", "--model", &model, "--policy", &policy, "x"];
         let run = world.headless(&args);
         let card = &run.of("approval.requested")[0]["card"];
         assert_eq!(card["may_remember"], grantable, "{card:#}");

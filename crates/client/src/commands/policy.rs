@@ -242,7 +242,7 @@ mod tests {
     #[test]
     fn a_command_that_no_piece_explains_names_the_rule_that_decides() {
         let told = CommandExplanation {
-            reading: Reading { verdict: Verdict::Disabled, unreadable: None, pieces: Vec::new() },
+            reading: Reading::of_pieces(Verdict::Disabled, Vec::new()),
             judged: Some(Judged {
                 rule: "calm.bash".to_owned(),
                 scope: "instance (policy.toml)".to_owned(),

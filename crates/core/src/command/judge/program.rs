@@ -15,8 +15,8 @@ use crate::command::paths::{Directory, Path};
 use crate::command::reading::Unreadable;
 use crate::command::wrappers;
 
-/// Steps that an operand counts for, from each directory that it may be seen from.
-const OPERAND_STEPS: usize = 4;
+/// Steps that a part of an operand counts for, from each directory that it may be seen from.
+const OPERAND_STEPS: usize = 8;
 
 impl<'r> Judge<'r> {
     /// A program that is no wrapper.
@@ -106,9 +106,11 @@ impl<'r> Judge<'r> {
 
     /// Counts what the families look at in a command of this name.
     pub(super) fn look(&mut self, name: &str, rest: &[Argument]) -> Result<(), Unreadable> {
-        let operands =
-            if families::looks_at_operands(name) { rest.len() * self.directories.len() } else { 0 };
-        self.spend(1 + OPERAND_STEPS * operands)
+        if !families::looks_at_operands(name) {
+            return self.spend(1);
+        }
+        let each = |argument: &Argument| OPERAND_STEPS * argument.atoms.len() + argument.known();
+        self.spend(rest.iter().map(each).sum::<usize>() * self.directories.len())
     }
 
     pub(super) fn refused(&self, name: &str, rest: &[Argument]) -> Option<Finding> {
@@ -133,7 +135,7 @@ impl<'r> Judge<'r> {
                 gathered.add(finding);
             }
             if ask::is_shell(&name) && takes_code(rest) || name == "find" {
-                self.spend(OPERAND_STEPS * rest.len())?;
+                self.spend(OPERAND_STEPS * here.len())?;
                 lines.push(line.runs(here));
             }
         }
@@ -185,8 +187,12 @@ impl<'r> Judge<'r> {
             self.lost = true;
             return;
         };
-        if target.is_system() && self.directories.len() < MAX_DIRECTORIES {
-            self.directories.push(target.clone());
+        // It may fail, and then what follows runs where the text began.
+        let begun = Directory::workspace();
+        for directory in [Some(begun), target.is_system().then(|| target.clone())].into_iter().flatten() {
+            if self.directories.len() < MAX_DIRECTORIES && !self.directories.contains(&directory) {
+                self.directories.push(directory);
+            }
         }
         if let Some(current) = self.directories.first_mut() {
             *current = target;
