@@ -3,7 +3,7 @@
 //! Everything is made ready beside the layer first; until then nothing in it has changed. Then each entry is put in
 //! its place, by directory descriptors beneath the layer's root and through no link. Killed anywhere on the way, the
 //! same order given again leads to the same layer. No sandbox is open on the layer meanwhile: its lock is held. What
-//! the layer shall say is decided by the caller.
+//! the layer shall say is decided by the caller. As with all that a session writes, nothing is forced to the disk.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
@@ -104,7 +104,6 @@ impl PutBack {
                 self.dress(path, *mode, *opaque).map_err(|error| read(path, error))?;
             }
         }
-        rustix::fs::syncfs(&self.layer).map_err(|error| read(b"", error))?;
         let removed = enclos_init::tree::remove(&self.layer, OsStr::new(READY));
         removed.map(drop).map_err(|error| read(b"", error))
     }
