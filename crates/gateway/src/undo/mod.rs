@@ -182,3 +182,6 @@ fn cut_short(lease: &Lease, to: &CallId, why: &back::Refusal) -> ApiError {
 fn internal(error: &dyn std::fmt::Display) -> ApiError {
     ApiError::new(Fault::Internal, error.to_string())
 }
+
+#[cfg(test)]
+mod tests;
