@@ -102,8 +102,10 @@ impl Keeper {
             Some(open) => open,
             None => Open::new(self)?,
         };
-        let frame = open.frame(call)?;
-        open.shelf.write(&frame)?;
+        // The file that the frame goes to is also what tells the time, by the clock that stamps files.
+        let draft = open.shelf.draft("frame")?;
+        let frame = open.frame(call, draft.now)?;
+        open.shelf.write(draft, &frame)?;
         open.alone = false;
         open.last.take(&frame);
         let why = open.last.incomplete();
@@ -131,8 +133,7 @@ impl Open {
     }
 
     /// What is different from the moment before.
-    fn frame(&mut self, call: &CallId) -> io::Result<Frame> {
-        let now = self.shelf.draft()?.now;
+    fn frame(&mut self, call: &CallId, now: Stamp) -> io::Result<Frame> {
         let mut frame = Frame {
             call: call.clone(),
             full: self.alone,

@@ -87,7 +87,7 @@ impl Shelf {
             return Ok(None);
         }
         let sealed = self.sealer.seal(&format!("undo/blob/{name}"), content).map_err(io::Error::other)?;
-        let draft = self.draft()?;
+        let draft = self.draft("blob")?;
         self.place(draft, &sealed, &path)?;
         Ok(Some(name))
     }
@@ -98,24 +98,26 @@ impl Shelf {
         self.sealer.open(&format!("undo/blob/{name}"), &sealed).map_err(io::Error::other)
     }
 
-    /// A file to be filled and put in its place.
-    pub(super) fn draft(&self) -> io::Result<Draft> {
-        let path = self.folder.join("draft");
-        match fs::remove_file(&path) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-            _ => {}
-        }
-        let file = File::options().write(true).create_new(true).mode(0o600).open(&path)?;
+    /// A file to be filled and put in its place. What an earlier process left under this name goes.
+    pub(super) fn draft(&self, name: &str) -> io::Result<Draft> {
+        let path = self.folder.join(name);
+        let create = || File::options().write(true).create_new(true).mode(0o600).open(&path);
+        let file = match create() {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                fs::remove_file(&path)?;
+                create()?
+            }
+            made => made?,
+        };
         let made = file.metadata()?;
         let now = Stamp { seconds: made.ctime(), nanoseconds: made.ctime_nsec().unsigned_abs() };
         Ok(Draft { file, path, now })
     }
 
     /// Writes down a frame.
-    pub(super) fn write(&mut self, frame: &Frame) -> io::Result<()> {
+    pub(super) fn write(&mut self, draft: Draft, frame: &Frame) -> io::Result<()> {
         let (number, clear) = (self.next, serde_json::to_vec(frame)?);
         let sealed = self.sealer.seal(&frame_name(number), &clear).map_err(io::Error::other)?;
-        let draft = self.draft()?;
         self.place(draft, &sealed, &self.frame_path(number))?;
         self.next += 1;
         Ok(())

@@ -162,7 +162,9 @@ proptest! {
             }
             prop_assert_eq!(keeper.keep(&call(number)), Kept::Complete);
             moments.push(bench.says());
-            acts.iter().for_each(|act| perform(&bench.upper(), act));
+            for act in acts {
+                perform(&bench.upper(), act);
+            }
         }
         for index in back {
             let number = index.index(moments.len());
