@@ -1,12 +1,14 @@
-//! Compiles the init of the sandbox as a static program and leaves it where the library embeds it.
+//! Compiles the two programs that run inside, the init and the file operations, statically, and leaves them where the
+//! library embeds them.
 //!
-//! The program has a target folder of its own below `OUT_DIR` and a profile of its own, so that it is the same
-//! whatever is being built around it. It is compiled from the same lock file; nothing is fetched that is not there.
+//! They have a target folder of their own below `OUT_DIR` and a profile of their own, so that they are the
+//! same whatever is being built around them. They are compiled from the same lock file; nothing is fetched that is not there.
 #![expect(clippy::disallowed_methods, reason = "a build script talks to cargo by environment and process")]
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 const TARGET: &str = "x86_64-unknown-linux-gnu";
+const PROGRAMS: [&str; 2] = ["enclos-init", "enclos-tool"];
 
 fn main() {
     let here = PathBuf::from(variable("CARGO_MANIFEST_DIR"));
@@ -20,25 +22,27 @@ fn main() {
     }
     let out = PathBuf::from(variable("OUT_DIR"));
     match compile(&here.join("init/Cargo.toml"), &out.join("init")) {
-        Ok(program) => {
-            if let Err(error) = std::fs::copy(program, out.join("enclos-init")) {
-                println!("cargo::error=the init was compiled but cannot be copied: {error}");
+        Ok(folder) => {
+            for name in PROGRAMS {
+                if let Err(error) = std::fs::copy(folder.join(name), out.join(name)) {
+                    println!("cargo::error=`{name}` was compiled but cannot be copied: {error}");
+                }
             }
         }
-        Err(error) => println!("cargo::error=the init of the sandbox does not compile: {error}"),
+        Err(error) => println!("cargo::error=the programs of the sandbox do not compile: {error}"),
     }
 }
 
 fn compile(manifest: &Path, target: &Path) -> Result<PathBuf, String> {
     let mut cargo = Command::new(variable("CARGO"));
-    // Wrappers (clippy) and flags of the outer build are not for this program.
+    // Wrappers (clippy) and flags of the outer build are not for these programs.
     for name in ["RUSTFLAGS", "RUSTC_WRAPPER", "RUSTC_WORKSPACE_WRAPPER", "CARGO_BUILD_TARGET", "CLIPPY_ARGS"]
     {
         cargo.env_remove(name);
     }
     let status = cargo
         .env("CARGO_ENCODED_RUSTFLAGS", "-Ctarget-feature=+crt-static")
-        .args(["build", "--quiet", "--locked", "--profile", "init", "--bin", "enclos-init"])
+        .args(["build", "--quiet", "--locked", "--profile", "init", "--bins"])
         .args(["--target", TARGET, "--manifest-path"])
         .arg(manifest)
         .arg("--target-dir")
@@ -48,7 +52,7 @@ fn compile(manifest: &Path, target: &Path) -> Result<PathBuf, String> {
     if !status.success() {
         return Err(format!("cargo ended with {status}; its messages are above"));
     }
-    Ok(target.join(TARGET).join("init").join("enclos-init"))
+    Ok(target.join(TARGET).join("init"))
 }
 
 fn variable(name: &str) -> String {

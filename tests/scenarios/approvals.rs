@@ -69,6 +69,26 @@ fn a_parked_question_is_seen_and_approved_by_a_person_and_resume_goes_on() {
 }
 
 #[test]
+fn a_parked_session_is_stopped_from_the_card_and_a_resumed_one_names_its_calls() {
+    let world = World::new();
+    world.run("strict", &[turn(&[bash("make x")]), say("done")]);
+    let mut person = Person::runs(world.enclos(&["approve", &one(&world)]));
+    person.sees("make x").sees("approve once").types("!");
+    let (code_, screen) = person.leaves();
+    assert_eq!(code_, 130, "{screen}");
+    assert!(screen.contains("the session is stopped"), "{screen}");
+    assert!(waiting(&world).is_empty());
+
+    let run = world.run("strict", &[turn(&[bash("touch made")]), say("done")]);
+    assert_eq!(code(&world.output(&["approve", &one(&world)])), 0);
+    let run = resume(&world, &run.session());
+    let told = run.of("call.generated");
+    assert_eq!(told[0]["arguments"]["command"], "touch made", "{:#?}", run.events);
+    let told: String = run.of("notice").iter().map(|event| event["text"].to_string()).collect();
+    assert!(told.contains("granted the next extension, 4 left"), "{told}");
+}
+
+#[test]
 fn a_program_answers_as_a_program_and_never_a_rule_that_wants_a_person() {
     let world = World::new();
     let model = world.script(&[turn(&[bash("make all")]), say("done")]);

@@ -180,8 +180,8 @@ fn what_cannot_be_compared_is_disabled() {
 #[test]
 fn conditions_compare_whole_values() {
     let with = |condition: &str, value: Value| {
-        let rule = format!("[[rule]]\ntool = \"write\"\nwhen = [{condition}]\nverdict = \"disabled\"\n");
-        verdict(&policy(&[(Scope::Project, &rule)]), "write", &value) == Disabled
+        let rule = format!("[[rule]]\ntool = \"files/put\"\nwhen = [{condition}]\nverdict = \"disabled\"\n");
+        verdict(&policy(&[(Scope::Project, &rule)]), "files/put", &value) == Disabled
     };
     let regex = r#"{ pointer = "/path", regex = "src/.*[.]rs" }"#;
     assert!(with(regex, json!({"path": "src/a.rs"})));

@@ -32,7 +32,7 @@ const TABLES: [(Kind, &str, &str, &str); 16] = [
     (
         Kind::Policy,
         "/rule/when",
-        "[[rule]]\ntool = \"read\"\nverdict = \"ask\"\n[[rule.when]]\npointer = \"/a\"\n",
+        "[[rule]]\ntool = \"files/get\"\nverdict = \"ask\"\n[[rule.when]]\npointer = \"/a\"\n",
         "name = \"p\"\n",
     ),
     (

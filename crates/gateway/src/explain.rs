@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use enclos_core::args::{self, Schema};
 use enclos_core::command::Reading;
-use enclos_core::policy::{Decision, Layer, Policy, Role, Scope, Surface};
+use enclos_core::policy::{Decision, Layer, MAX_BYTES, Policy, Role, Scope, Surface};
 use enclos_protocol::error::{ApiError, Fault};
 use enclos_protocol::report::{Considered, Explanation, PolicyReport};
 
@@ -24,8 +24,8 @@ fn word<T: serde::de::DeserializeOwned>(name: &str, text: &str) -> Result<T, Api
 pub(crate) fn check(files: &[PathBuf]) -> Result<PolicyReport, ApiError> {
     let mut texts = Vec::new();
     for file in files {
-        let text = std::fs::read_to_string(file)
-            .map_err(|error| usage(format!("`{}` cannot be read: {error}", file.display())))?;
+        let missing = || usage(format!("the policy file `{}` does not exist", file.display()));
+        let text = crate::policies::read(file, MAX_BYTES)?.ok_or_else(missing)?;
         let own = file.file_name().is_some_and(|name| name == ".enclos.toml");
         texts.push((if own { Scope::Repository } else { Scope::Project }, file.display().to_string(), text));
     }

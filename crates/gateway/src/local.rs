@@ -9,7 +9,7 @@ use enclos_core::command::{self, Reading};
 use enclos_core::decision::DecidedBy;
 use enclos_core::ids::{RuleId, SessionId};
 use enclos_core::policy::Policy;
-use enclos_core::session::{Event, Outcome, Phase};
+use enclos_core::session::{Event, Outcome};
 use enclos_core::verdict::Verdict;
 use enclos_protocol::api::{
     Answering, Attached, CommandQuestion, ExplainRequest, Gateway, OpenRequest, PolicyChange, ResumeRequest,
@@ -19,7 +19,7 @@ use enclos_protocol::changeset::{AppliedView, ChangeSetView, UndoneView};
 use enclos_protocol::env::{self, Environment};
 use enclos_protocol::error::{ApiError, Fault};
 use enclos_protocol::lab::{DifferenceReport, SimulateRequest, Simulation, TestReport};
-use enclos_protocol::order::{Order, Reply, Sent};
+use enclos_protocol::order::Order;
 use enclos_protocol::report::{
     Answered, ApprovalRow, Check, Explanation, Exported, GrantRow, PolicyReport, PolicySaved, PolicyText,
     PolicyVersion, SandboxRun, SessionDetail, SessionRow, Verification,
@@ -357,27 +357,7 @@ impl Gateway for Local {
     }
 
     async fn stop(&self, session: &SessionId) -> Result<(), ApiError> {
-        self.store()?.session(session).map_err(|error| of_store(&error))?;
-        let sent = Sent { order: Order::Stop, at_terminal: false };
-        if matches!(control::send(&self.places.run(), session, &sent).await, Ok(Some(Reply::Taken))) {
-            return Ok(());
-        }
-        let lease = self.take(session)?;
-        let (state, _) = session::replay(&self.store()?, session)?;
-        if let Phase::Closed(_) = state.phase() {
-            let message = format!("the session `{session}` is closed already: there is nothing to stop");
-            return Err(ApiError::new(Fault::Usage, message)
-                .hint(format!("see what became of it: enclos show {session}")));
-        }
-        let reason = format!("stopped by {}", self.person.user);
-        session::close_quietly(
-            &lease,
-            &self.clock,
-            &Event::Closed { outcome: Outcome::Stopped, reason },
-            &Facts::new(),
-        )?;
-        sessions::remove_layer(&self.places.session(session).join("layer"));
-        Ok(())
+        self.desk()?.stop(session, false).await
     }
 
     fn approvals(&self) -> Result<Vec<ApprovalRow>, ApiError> {

@@ -199,6 +199,12 @@ pub struct PolicySaved {
     pub changed: bool,
     /// Rules of lower scopes that count no more, each with what is stricter.
     pub overruled: Vec<String>,
+    /// Whether the scope has no policy of its own any more.
+    #[serde(default)]
+    pub removed: bool,
+    /// The number of the version whose text was saved again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub restored: Option<u64>,
 }
 
 /// One version of the policy of a scope.

@@ -1,10 +1,11 @@
 //! A file operation, seen from outside: the question goes in, one bounded answer comes back through a pipe.
 use crate::error::{FileError, RunError};
+use crate::image;
 use crate::run::{ask, ended, pipe};
 use crate::sandbox::Shared;
 use enclos_init::channel;
 use enclos_init::file::{Fault, FileOp, FileReply};
-use enclos_init::wire::Kind;
+use enclos_init::wire::{Kind, UNCONFINED};
 use rustix::event::{PollFd, PollFlags};
 use rustix::io::Errno;
 use std::io;
@@ -17,8 +18,10 @@ const LONGEST: usize = 64 * 1024 * 1024;
 pub(crate) fn call(shared: &Shared, id: u32, op: &FileOp) -> Result<FileReply, FileError> {
     let body = serde_json::to_vec(op).map_err(|error| RunError::Io(error.into()))?;
     let (reader, writer) = pipe().map_err(RunError::from)?;
-    let channel = ask(shared, Kind::File, id, &body, &[writer.as_fd()])?;
-    drop(writer);
+    let request = channel::sealed(c"request", &body).map_err(RunError::from)?;
+    let program = image::TOOL.file().map_err(RunError::from)?;
+    let channel = ask(shared, Kind::File, id, &[], &[writer.as_fd(), request.as_fd(), program])?;
+    drop((writer, request));
     let answer = collect(&reader).map_err(RunError::from)?;
     let ended = ended(&channel, shared)?;
     if let Some((step, errno)) = ended.failed {
@@ -26,7 +29,9 @@ pub(crate) fn call(shared: &Shared, id: u32, op: &FileOp) -> Result<FileReply, F
     }
     match ended.code {
         Some(0) => understand(&answer),
-        Some(125) => Err(FileError::Ended("its process could not be confined")),
+        Some(code) if code == i32::from(UNCONFINED) => {
+            Err(FileError::Ended("its process could not be confined"))
+        }
         _ if ended.reason.is_some() => Err(FileError::Ended("it was stopped, or took longer than a minute")),
         _ => Err(FileError::Ended("it needed more memory than a file operation may have")),
     }

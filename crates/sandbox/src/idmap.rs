@@ -2,7 +2,8 @@
 //! sandbox's user number when seen through the mount, and nothing is changed on disk.
 //!
 //! The mapping is taken from a user namespace made for it: a child that shares this process's memory, does nothing
-//! but wait, and is ended as soon as its namespace is open.
+//! but wait, and is ended as soon as its namespace is open. Its end is waited for when the mapper goes: the kernel takes
+//! its time over it, in which the sandbox can be made.
 use enclos_init::sys::{self, MountFlags};
 use rustix::fs::CWD;
 use rustix::mount::OpenTreeFlags;
@@ -16,12 +17,13 @@ use std::path::Path;
 pub(crate) struct Mapper {
     to: (u32, u32),
     namespaces: HashMap<(u32, u32), OwnedFd>,
+    ended: Vec<Holder>,
 }
 
 impl Mapper {
     /// Maps to the host's user and group number `to`.
     pub(crate) fn new(to: (u32, u32)) -> Self {
-        Self { to, namespaces: HashMap::new() }
+        Self { to, namespaces: HashMap::new(), ended: Vec::new() }
     }
 
     /// A detached mount of the directory (or file) `path`, whose owner's files belong to the sandbox.
@@ -31,7 +33,9 @@ impl Mapper {
         let owner = (owner.uid(), owner.gid());
         if owner != self.to {
             if !self.namespaces.contains_key(&owner) {
-                self.namespaces.insert(owner, namespace(owner, self.to)?);
+                let (namespace, holder) = namespace(owner, self.to)?;
+                self.namespaces.insert(owner, namespace);
+                self.ended.push(holder);
             }
             let namespace = self.namespaces.get(&owner).map(AsFd::as_fd);
             sys::set_mount(tree.as_fd(), MountFlags::PLAIN, false, namespace)?;
@@ -46,13 +50,15 @@ pub(crate) fn plain_tree(path: &Path) -> io::Result<OwnedFd> {
     Ok(rustix::mount::open_tree(CWD, path, flags)?)
 }
 
-/// A user namespace in which `from` stands for `to`.
-fn namespace(from: (u32, u32), to: (u32, u32)) -> io::Result<OwnedFd> {
+/// A user namespace in which `from` stands for `to`, and the child it was made by, which is on its way out.
+fn namespace(from: (u32, u32), to: (u32, u32)) -> io::Result<(OwnedFd, Holder)> {
     let holder = Holder::start()?;
     let proc = format!("/proc/{}", holder.pid);
     std::fs::write(format!("{proc}/uid_map"), format!("{} {} 1", from.0, to.0))?;
     std::fs::write(format!("{proc}/gid_map"), format!("{} {} 1", from.1, to.1))?;
-    Ok(std::fs::File::open(format!("{proc}/ns/user"))?.into())
+    let namespace = std::fs::File::open(format!("{proc}/ns/user"))?.into();
+    holder.end();
+    Ok((namespace, holder))
 }
 
 /// The child that holds a namespace open.
@@ -73,6 +79,12 @@ impl Holder {
         sys::done(pid.into())?;
         Ok(Self { pid, _stack: stack })
     }
+
+    /// Ends the child without waiting for it.
+    fn end(&self) {
+        // SAFETY: the child has not been waited for, so the number is still its own.
+        unsafe { libc::kill(self.pid, libc::SIGKILL) };
+    }
 }
 
 extern "C" fn wait_for_ever(_: *mut libc::c_void) -> libc::c_int {
@@ -84,8 +96,7 @@ extern "C" fn wait_for_ever(_: *mut libc::c_void) -> libc::c_int {
 
 impl Drop for Holder {
     fn drop(&mut self) {
-        // SAFETY: the child has not been waited for, so the number is still its own.
-        unsafe { libc::kill(self.pid, libc::SIGKILL) };
+        self.end();
         loop {
             // SAFETY: no status is asked for. `__WALL`: the child has no exit signal.
             let ended = unsafe { libc::waitpid(self.pid, std::ptr::null_mut(), libc::__WALL) };

@@ -8,7 +8,7 @@ use crate::plan::{Access, Limits, Plan};
 use crate::platform::{self, Identity};
 use crate::report::{Enforcer, Level, Report};
 use crate::sandbox::{Life, Sandbox};
-use crate::{git, image, mask, state};
+use crate::{git, mask, state};
 use enclos_init::channel::{self, Frame};
 use enclos_init::wire::{
     Counters, FIRST_FD, Failure, GitCopy, Kind, LimitsIn, MountIn, PrivateGit, Ready, Setup, Step,
@@ -28,6 +28,7 @@ pub fn open(plan: &Plan) -> Result<Sandbox, OpenError> {
     let start = Instant::now();
     plan.check()?;
     platform::check()?;
+    launch::make_ready();
     let identity = platform::identity();
     let workspace = open_folder(&plan.workspace).at(Step::Plan, "opening the repository")?;
     let root_mode = rustix::fs::fstat(&workspace).at(Step::Plan, "looking at the repository")?.st_mode;
@@ -35,12 +36,12 @@ pub fn open(plan: &Plan) -> Result<Sandbox, OpenError> {
     let layer = state::prepare(&plan.layer, identity, root_mode, thrown_away)?;
     let hidden = mask::compute(&workspace, &plan.hidden)?;
     let git = plan.git.as_deref().map(|git| git::read(git, &plan.workspace)).transpose()?;
-    let image = image::image()?.try_clone_to_owned().at(Step::Init, "keeping the init in memory")?;
 
     let mut given = Handover::new(identity, layer.owner);
     let setup = set_up(plan, git, root_mode, &mut given)?;
     given.descriptor(layer.lock.try_clone().at(Step::Layer, "keeping the lock")?);
-    let started = launch::start(Launch { image, given: given.list, identity, owner: layer.owner })?;
+    let started =
+        launch::start(Launch { given: std::mem::take(&mut given.list), identity, owner: layer.owner })?;
     let mut life = Life::new(started, layer);
     let json = serde_json::to_vec(&setup).at(Step::Ready, "writing the set-up")?;
     let body = channel::pack(&json, &enclos_init::mask::encode(&hidden));

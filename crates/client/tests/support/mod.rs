@@ -301,6 +301,8 @@ impl Gateway for Fake {
             previous: None,
             changed: true,
             overruled: vec!["the rule `free` counts no more".to_owned()],
+            removed: false,
+            restored: None,
         })
     }
 
@@ -572,6 +574,7 @@ pub(crate) fn done(number: u64, tool: &str, arguments: serde_json::Value) -> Vec
             rule: RuleId::new("default.read"),
             reason: String::new(),
             pieces: Vec::new(),
+            shadow: Vec::new(),
         }),
         tell(Body::CallCalling { of: of(number, tool) }),
         tell(Body::CallDone { of: of(number, tool), result }),
@@ -592,6 +595,7 @@ pub(crate) fn refused(number: u64) -> Vec<Step> {
             rule: RuleId::new("command.refused.privilege"),
             reason: "privilege elevation is refused".to_owned(),
             pieces: Vec::new(),
+            shadow: Vec::new(),
         }),
         tell(Body::CallCanceled {
             of: of(number, "bash"),

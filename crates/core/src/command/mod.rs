@@ -5,12 +5,13 @@
 //! its answer only ever hardens what the policy says of a command.
 //!
 //! `parse` turns a text into a flat list of commands (`script`); `argument` and `braces` turn words into
-//! arguments; `wrappers`, `families`, `ask` and `allowed` know programs; `judge` puts it together.
+//! arguments; `wrappers`, `carriers`, `families`, `ask` and `allowed` know programs; `judge` puts it together.
 
 mod allowed;
 mod argument;
 mod ask;
 mod braces;
+mod carriers;
 mod families;
 mod finding;
 mod judge;

@@ -2,7 +2,7 @@
 //!
 //! A decision always travels with its reasons: the rule that won, its scope, the rules that lost and why.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::command::Piece;
 use crate::ids::RuleId;
@@ -115,7 +115,7 @@ impl Why {
 }
 
 /// What a shadow rule would have said.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Shadow {
     /// The rule.
     pub rule: RuleId,

@@ -5,6 +5,7 @@
 //! taking the stricter of the two. Inside a scope the most specific rule decides, and of two equally specific ones
 //! the stricter. An evaluation that fails disables. Nothing here reads a file, a clock or a person's mind.
 
+mod arguments;
 mod cascade;
 mod commands;
 mod condition;

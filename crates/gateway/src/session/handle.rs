@@ -317,6 +317,7 @@ impl Live {
             rule: decision.rule.clone(),
             reason: decision.reason.clone(),
             pieces: decision.pieces.clone(),
+            shadow: decision.shadow.clone(),
         });
     }
 
@@ -336,14 +337,18 @@ impl Live {
     }
 
     fn decision_facts(&self, call: &Call, decision: &Decision) -> Facts {
-        facts([
+        let mut facts = facts([
             ("tool", json!(call.tool())),
             ("verdict", json!(decision.verdict)),
             ("rule", json!(decision.rule)),
             ("scope", json!(decision.scope)),
             ("policy", json!(self.policy.digest())),
             ("pieces", entry::pieces(&decision.pieces, self.lease.commit_key())),
-        ])
+        ]);
+        if !decision.shadow.is_empty() {
+            facts.insert("shadow".into(), json!(decision.shadow));
+        }
+        facts
     }
 
     fn arguments_facts(&self, args: &enclos_core::args::Args) -> serde_json::Value {

@@ -137,6 +137,10 @@ impl Live {
                 }
                 let id = self.lease.session();
                 let go_on = match exit {
+                    Exit::Budget if self.state.budget().extensions_left() == 0 => {
+                        "   no extension is left: to go on, apply or discard, then: enclos run \"task\""
+                            .to_owned()
+                    }
                     Exit::Budget => format!("   or, to go on: enclos resume {id} --extend"),
                     Exit::Interrupted => format!("   or, to go on: enclos resume {id}"),
                     _ => String::new(),
@@ -186,12 +190,15 @@ impl Live {
             self.close(Outcome::NothingToDo, "nothing was changed".to_owned()).await?;
             return Ok(Flow::Finish(Finish::new(exit, String::new())));
         }
-        let extend = match exit {
-            Exit::Budget => " --extend",
-            _ if undone => " \"MESSAGE\"",
-            _ => "",
+        let id = self.lease.session();
+        let next = match exit {
+            Exit::Budget if self.state.budget().extensions_left() == 0 => {
+                "no extension is left: to go on, enclos run \"task\"".to_owned()
+            }
+            Exit::Budget => format!("enclos resume {id} --extend"),
+            _ if undone => format!("enclos resume {id} \"MESSAGE\""),
+            _ => format!("enclos resume {id}"),
         };
-        let next = format!("enclos resume {}{extend}", self.lease.session());
         Ok(Flow::Finish(Finish::new(exit, next)))
     }
 

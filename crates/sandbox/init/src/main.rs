@@ -10,11 +10,12 @@ mod counters;
 mod environment;
 mod fault;
 mod filter;
+mod operation;
 mod process;
 mod serve;
 mod setup;
 mod syscalls;
-mod tool;
+mod terminal;
 mod watch;
 
 use enclos_init::channel;

@@ -4,7 +4,7 @@ use rustix::mount::MoveMountFlags;
 use rustix::process::{Pid, Signal};
 use std::ffi::{CStr, CString};
 use std::io;
-use std::os::fd::BorrowedFd;
+use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
 use std::time::Duration;
 
 /// Which side of a fork one is on.
@@ -53,6 +53,30 @@ pub(crate) fn execute(program: &CStr, arguments: &[CString], environment: &[CStr
     io::Error::last_os_error()
 }
 
+/// Replaces the program by an open one, with one argument and no environment. Answers only when that fails.
+pub(crate) fn execute_open(program: &OwnedFd, name: &CStr) -> io::Error {
+    let arguments = [name.as_ptr(), std::ptr::null()];
+    let environment = [std::ptr::null::<libc::c_char>()];
+    // SAFETY: both lists end in a null pointer; the path is empty, the program is the descriptor.
+    unsafe {
+        libc::syscall(
+            libc::SYS_execveat,
+            program.as_raw_fd(),
+            c"".as_ptr(),
+            arguments.as_ptr(),
+            environment.as_ptr(),
+            libc::AT_EMPTY_PATH,
+        )
+    };
+    io::Error::last_os_error()
+}
+
+/// Leaves a copy of a descriptor, open over an execution, at a number that nothing in this process owns.
+pub(crate) fn place(fd: &OwnedFd, number: i32) -> io::Result<()> {
+    // SAFETY: numbers only; a child about to be another program owns what it finds there no more.
+    enclos_init::sys::done(libc::c_long::from(unsafe { libc::dup2(fd.as_raw_fd(), number) }))
+}
+
 /// A set of signals.
 pub(crate) struct Signals(libc::sigset_t);
 
@@ -79,13 +103,13 @@ impl Signals {
     }
 
     /// A descriptor that can be read when one of these is pending.
-    pub(crate) fn descriptor(&self) -> io::Result<std::os::fd::OwnedFd> {
+    pub(crate) fn descriptor(&self) -> io::Result<OwnedFd> {
         use std::os::fd::FromRawFd;
         // SAFETY: the set is valid; -1 asks for a new descriptor.
         let fd = unsafe { libc::signalfd(-1, &raw const self.0, libc::SFD_CLOEXEC | libc::SFD_NONBLOCK) };
         enclos_init::sys::done(libc::c_long::from(fd))?;
         // SAFETY: new, and owned by nobody else.
-        Ok(unsafe { std::os::fd::OwnedFd::from_raw_fd(fd) })
+        Ok(unsafe { OwnedFd::from_raw_fd(fd) })
     }
 
     /// Waits for one of these, at most `timeout`: its number, and whether it came from outside the namespace.

@@ -4,11 +4,11 @@ use crate::command::{self, Outcome, Waiting};
 use crate::confine::Confinement;
 use crate::environment;
 use crate::fault::Done;
+use crate::operation;
 use crate::process;
-use crate::tool;
 use crate::watch::Watch;
 use enclos_init::channel::{self, Frame};
-use enclos_init::wire::{Counters, Ended, Kind, Ready, Reason, Run, Setup, Step};
+use enclos_init::wire::{BACKGROUND, Counters, Ended, Kind, Ready, Reason, Run, Setup, Step};
 use rustix::event::{PollFd, PollFlags};
 use rustix::process::{Pid, Signal, WaitOptions, WaitStatus};
 use std::io;
@@ -21,6 +21,8 @@ const GRACE: Duration = Duration::from_secs(2);
 const TOOL_TIME: Duration = Duration::from_mins(1);
 /// Later than anything.
 const NEVER: Duration = Duration::from_hours(24);
+/// Longest run of a command that has no limit of its own: longer than any session.
+const ENDLESS: Duration = Duration::from_hours(24 * 365);
 
 /// A child at work.
 struct Child {
@@ -161,7 +163,9 @@ impl Serve {
                 let ids: Vec<u32> = self
                     .children
                     .iter()
-                    .filter(|child| !child.told && (frame.id == 0 || child.id == frame.id))
+                    .filter(|child| {
+                        !child.told && (child.id == frame.id || frame.id == 0 && child.id & BACKGROUND == 0)
+                    })
                     .map(|child| child.id)
                     .collect();
                 for id in ids {
@@ -180,7 +184,7 @@ impl Serve {
                 self.prepare_next();
                 Some(())
             }
-            Kind::Setup | Kind::Ready | Kind::Failed | Kind::Ended => None,
+            Kind::Setup | Kind::Ready | Kind::Failed | Kind::Ended | Kind::Terminal => None,
         }
     }
 
@@ -202,7 +206,7 @@ impl Serve {
                 outcome: Some(waiting.outcome),
                 told: false,
                 silent: false,
-                deadline: Instant::now() + Duration::from_millis(run.milliseconds),
+                deadline: Instant::now() + Duration::from_millis(run.milliseconds).min(ENDLESS),
                 reason: None,
             }),
             Err(error) => not_started(frame.id, &channel, error.raw_os_error()),
@@ -227,8 +231,8 @@ impl Serve {
     }
 
     fn tool(&mut self, frame: Frame) -> Option<()> {
-        let [channel, pipe] = <[OwnedFd; 2]>::try_from(frame.fds).ok()?;
-        match tool::start(&frame.body, pipe, &self.confinement) {
+        let [channel, given @ ..] = <[OwnedFd; 4]>::try_from(frame.fds).ok()?;
+        match operation::start(&given, &self.confinement) {
             Ok(pid) => self.children.push(Child {
                 id: frame.id,
                 pid,

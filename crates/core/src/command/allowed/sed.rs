@@ -44,7 +44,8 @@ pub(in crate::command) fn commands(arguments: &[Argument]) -> Vec<String> {
     let mut commands = Vec::new();
     for argument in arguments {
         let text = argument.emptied();
-        read(text.strip_prefix("-e").unwrap_or(&text), &mut commands);
+        let attached = ["-e", "--expression="].iter().find_map(|option| text.strip_prefix(option));
+        read(attached.unwrap_or(&text), &mut commands);
     }
     commands
 }
@@ -116,8 +117,9 @@ fn read(script: &str, commands: &mut Vec<String>) -> bool {
                 true
             }
             'b' | 't' | 'T' | ':' => {
-                rest.until(";\n");
-                true
+                // A blank ends the label, and what follows is another command.
+                rest.skip(" \t");
+                !rest.until("; \t\n").contains(['{', '}'])
             }
             'r' | 'R' | '#' => {
                 rest.until("\n");
@@ -296,6 +298,7 @@ mod tests {
             "a\\\nnew text",
             "10q",
             ":a;N;$!ba;s/\\n/,/g",
+            ": a\nN\n$! b a\np",
         ] {
             assert!(read(script, &mut Vec::new()), "{script}");
         }
@@ -313,6 +316,9 @@ mod tests {
             "k",
             "s/a/b/ep",
             ";W output.txt",
+            ": a e touch marker",
+            ":e; b e e touch marker",
+            "t a}; w out",
         ] {
             assert!(!read(script, &mut Vec::new()), "{script}");
         }

@@ -5,6 +5,9 @@ use crate::command::argument::Argument;
 use crate::command::finding::Finding;
 use crate::command::paths::{Directory, Path};
 
+/// Programs that remove what they are given.
+pub(super) const NAMES: [&str; 4] = ["rm", "unlink", "shred", "mv"];
+
 pub(super) fn refused(name: &str, arguments: &[Argument], directories: &[Directory]) -> Option<Finding> {
     let recursive = match name {
         "rm" => is_recursive(arguments),

@@ -32,6 +32,12 @@ const OUTPUTS: [(&str, &str, &str); 8] = [
     ("tree", "-o", "--output"),
 ];
 
+/// Whether a program of this name writes to what its arguments name.
+pub(super) fn is_listed(name: &str) -> bool {
+    let option = OUTPUTS.iter().any(|(program, ..)| *program == name);
+    name == "dd" || ALL.contains(&name) || LAST.contains(&name) || option
+}
+
 pub(super) fn refused(name: &str, arguments: &[Argument], directories: &[Directory]) -> Option<Finding> {
     let written = |argument: &Argument| writes_device(argument, directories);
     let found = if name == "dd" {

@@ -12,6 +12,7 @@ use std::rc::Rc;
 
 use super::argument::{self, Argument};
 use super::ask;
+use super::carriers;
 use super::finding::{Finding, Weight};
 use super::parse;
 use super::paths::Directory;
@@ -25,6 +26,9 @@ use crate::verdict::Verdict;
 const MAX_DIRECTORIES: usize = 8;
 /// Bytes that braces may add to any text; as much again for each byte of it.
 const BRACE_ROOM: usize = 8 * 1024;
+
+/// Steps that a piece, or a text handed on, counts for besides its length.
+const PIECE_STEPS: usize = 24;
 
 /// Judges one text.
 pub(super) struct Judge<'r> {
@@ -90,6 +94,7 @@ impl Judge<'_> {
     fn run(&mut self) -> Result<(), Unreadable> {
         while !self.script.commands.is_empty() {
             for command in std::mem::take(&mut self.script.commands) {
+                self.script.guessing = self.script.is_guess(command.place.text);
                 self.command(&command)?;
             }
         }
@@ -173,6 +178,9 @@ impl Judge<'_> {
             _ => None,
         };
         let mut finding = if ask::carries_code(&assignment.name, known) {
+            if let ([value], true) = (values.as_slice(), carriers::variable(&assignment.name)) {
+                self.guess(value.emptied().trim_start_matches('|'), value.place)?;
+            }
             loader(&assignment.name)
         } else {
             Finding::contained(
@@ -204,6 +212,10 @@ impl Judge<'_> {
 
     /// Applies the policy to a finding and adds the piece. `rule`: the written rule that matches its argv.
     fn piece(&mut self, place: Place, argv: Vec<String>, finding: Finding, rule: Option<&CommandRule>) {
+        self.script.steps += PIECE_STEPS;
+        if self.script.guessing && finding.weight != Weight::Refused {
+            return;
+        }
         let base = rule.map_or(self.rules.base, |rule| rule.verdict);
         let freed = match finding.weight {
             Weight::Harmless => true,
@@ -237,6 +249,24 @@ impl Judge<'_> {
         parse::program(&mut self.script, id, Piped::No)
     }
 
+    /// A text that may go to a shell: only what must be refused in it counts.
+    fn guess(&mut self, text: &str, place: Place) -> Result<(), Unreadable> {
+        let before = std::mem::replace(&mut self.script.guessing, true);
+        self.spend(text.len())?;
+        self.try_hand_on(text, place)?;
+        self.script.guessing = before;
+        Ok(())
+    }
+
+    /// Counts steps of the judgement; refused when they are more than any text may take.
+    fn spend(&mut self, steps: usize) -> Result<(), Unreadable> {
+        self.script.steps += steps;
+        if self.script.steps > self.script.allowance {
+            return Err(Unreadable { reason: "the text takes too long to read".to_owned(), at: 0 });
+        }
+        Ok(())
+    }
+
     /// A text whose substitutions run when it is later read as a name.
     fn expand_later(&mut self, text: &str, place: Place) -> Result<(), Unreadable> {
         let id = self.handed_source(text, place)?;
@@ -244,6 +274,7 @@ impl Judge<'_> {
     }
 
     fn handed_source(&mut self, text: &str, place: Place) -> Result<usize, Unreadable> {
+        self.spend(PIECE_STEPS + text.len())?;
         let handed = self.script.handed(place.text) + 1;
         let span = self.script.span(place);
         if handed > MAX_HANDED {

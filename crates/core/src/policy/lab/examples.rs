@@ -12,12 +12,12 @@ use crate::policy::error::{PolicyError, Problem};
 use crate::policy::file::ExampleFile;
 use crate::policy::judge::Caller;
 use crate::policy::load::Loaded;
-use crate::policy::rule::Rule;
+use crate::policy::rule::{Rule, known_tool};
 use crate::policy::scope::Scope;
 use crate::policy::subject::Pattern;
 use crate::policy::tool::Tool;
 use crate::policy::who::{Role, Surface};
-use crate::policy::{Policy, commands, tighten};
+use crate::policy::{Policy, arguments, commands, tighten};
 use crate::verdict::Verdict;
 
 /// An example that was held against its rule.
@@ -124,6 +124,15 @@ pub(in crate::policy) fn hold(
             let tool = call.tool.clone().or_else(|| only.map(Pattern::as_text));
             let tool =
                 tool.ok_or_else(|| bad("has an example without `tool`: name the tool it calls".to_owned()))?;
+            // An example may be of a tool that nobody knows; a word that is nearly a tool of Enclos is a mistake.
+            match known_tool(&tool) {
+                Err(Problem::UnknownTool { near: None, .. }) | Ok(()) => {}
+                Err(problem) => return Err(problem),
+            }
+            for argument in call.args.keys() {
+                arguments::known(&tool, argument)
+                    .map_err(|why| bad(format!("has an example in which {why}")))?;
+            }
             let args = object(&call.args).map(Value::Object).map_err(bad)?;
             let shown = format!("`{tool}` with `{args}`");
             let got = rule.matches_example(&Tool::named(&tool), &args).map_err(|why| bad(why.to_owned()))?;

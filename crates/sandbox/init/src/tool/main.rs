@@ -1,5 +1,6 @@
-//! File operations, each in a child of its own that is confined to the workspace and `/tmp` before it looks at what
-//! is asked. Its answer goes into a pipe: a length, then JSON, then raw bytes.
+//! The file operations: a program of its own, started for each by the init in a child that is confined to the workspace
+//! and `/tmp` already. What is asked lies in a sealed file in memory; the answer goes into a pipe: a length, then JSON,
+//! then raw bytes. It starts nothing and keeps nothing.
 mod delete;
 mod list;
 mod nearest;
@@ -8,39 +9,39 @@ mod read;
 mod search;
 mod write;
 
-use crate::command::close_all_but;
-use crate::confine::Confinement;
-use crate::process::{self, Side};
-use enclos_init::channel;
 use enclos_init::file::{Fault, FaultKind, FileOp, FileReply};
-use rustix::process::Pid;
+use enclos_init::wire::{ANSWER_FD, REQUEST_FD, UNCONFINED};
+use enclos_init::{channel, sys};
 use std::fs::File;
-use std::io::{self, Write};
-use std::os::fd::{AsRawFd, OwnedFd};
+use std::io::{self, Read, Write};
+use std::os::fd::{FromRawFd, OwnedFd};
+use std::process::ExitCode;
+
+/// Longest request, in bytes.
+const LONGEST: u64 = 64 * 1024 * 1024;
 
 /// The answer of an operation.
 type Answer = Result<FileReply, Fault>;
 
-/// Starts the operation in `body`; its answer goes into `pipe`.
-pub(crate) fn start(body: &[u8], pipe: OwnedFd, confinement: &Confinement) -> io::Result<Pid> {
-    match process::fork()? {
-        Side::Parent(pid) => Ok(pid),
-        Side::Child => {
-            let begun = close_all_but(&[pipe.as_raw_fd()]).is_ok()
-                && confinement.tool().is_ok()
-                && process::default_signals().is_ok();
-            if !begun {
-                process::exit(125);
-            }
-            let answer = match serde_json::from_slice(body) {
-                Ok(op) => execute(&op),
-                Err(error) => {
-                    Err(fault(FaultKind::BadArgument, format!("the operation is unknown: {error}")))
-                }
-            };
-            process::exit(if send(File::from(pipe), answer).is_ok() { 0 } else { 126 })
-        }
+fn main() -> ExitCode {
+    if sys::prctl(libc::PR_SET_DUMPABLE, 0).is_err() {
+        return ExitCode::from(UNCONFINED);
     }
+    // SAFETY: the init leaves the request at this number, and nothing else owns it.
+    let request = File::from(unsafe { OwnedFd::from_raw_fd(REQUEST_FD) });
+    // SAFETY: as above, the pipe for the answer.
+    let pipe = File::from(unsafe { OwnedFd::from_raw_fd(ANSWER_FD) });
+    let answer = match understand(request) {
+        Ok(op) => execute(&op),
+        Err(error) => Err(fault(FaultKind::BadArgument, format!("the operation is unknown: {error}"))),
+    };
+    if send(pipe, answer).is_ok() { ExitCode::SUCCESS } else { ExitCode::from(126) }
+}
+
+fn understand(request: File) -> io::Result<FileOp> {
+    let mut body = Vec::new();
+    request.take(LONGEST).read_to_end(&mut body)?;
+    Ok(serde_json::from_slice(&body)?)
 }
 
 fn send(mut pipe: File, answer: Answer) -> io::Result<()> {
