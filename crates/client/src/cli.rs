@@ -118,6 +118,9 @@ pub enum LowCommand {
     /// Applies a change set.
     #[command(about = help::APPLY, before_help = help::APPLY_EXAMPLES)]
     Apply(ApplyArgs),
+    /// Puts files back.
+    #[command(about = help::UNDO, before_help = help::UNDO_EXAMPLES)]
+    Undo(UndoArgs),
     /// Throws a change set away.
     #[command(about = help::DISCARD, before_help = help::DISCARD_EXAMPLES)]
     Discard(OneArgs),
@@ -335,6 +338,20 @@ pub struct ApplyArgs {
     /// The files.
     #[arg(long, value_name = "FILE", num_args = 1.., help = help::APPLY_FILES)]
     pub files: Option<Vec<String>>,
+    /// As JSON.
+    #[command(flatten)]
+    pub json: JsonArgs,
+}
+
+/// `undo`.
+#[derive(Debug, Args)]
+pub struct UndoArgs {
+    /// The session.
+    #[arg(value_name = "ID", help = help::ID)]
+    pub id: String,
+    /// The call.
+    #[arg(long, value_name = "CALL", help = help::UNDO_TO)]
+    pub to: Option<String>,
     /// As JSON.
     #[command(flatten)]
     pub json: JsonArgs,

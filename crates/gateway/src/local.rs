@@ -15,7 +15,7 @@ use enclos_protocol::api::{
     Answering, At, Attached, CommandQuestion, ExplainRequest, Gateway, OpenRequest, PolicyChange,
     ResumeRequest, SandboxRequest,
 };
-use enclos_protocol::changeset::{AppliedView, ChangeSetView};
+use enclos_protocol::changeset::{AppliedView, ChangeSetView, UndoneView};
 use enclos_protocol::env::{self, Environment};
 use enclos_protocol::error::{ApiError, Fault};
 use enclos_protocol::lab::{DifferenceReport, SimulateRequest, Simulation, TestReport};
@@ -41,7 +41,7 @@ use crate::redact::Redactor;
 use crate::repo::Repo;
 use crate::session::{self, Again, Facts, Opening, Remote};
 use crate::sessions::{self, of_store};
-use crate::{changes, explain, journal, machine};
+use crate::{changes, explain, journal, machine, undo};
 
 /// Content of a closed session is kept so long, in microseconds: 30 days.
 const RETENTION_US: i64 = 30 * 24 * 3600 * 1_000_000;
@@ -239,6 +239,16 @@ impl Local {
         })
     }
 
+    fn undoing<'a>(&'a self, store: &'a Store, lease: &'a Lease, repo: Repo) -> undo::Desk<'a> {
+        undo::Desk { store, lease, clock: &self.clock, repo }
+    }
+
+    /// Refuses a session whose undo was cut short.
+    fn whole(&self, id: &SessionId) -> Result<(), ApiError> {
+        let (state, _) = session::replay(&self.store()?, id)?;
+        undo::whole(&state, id)
+    }
+
     fn desk(&self) -> Result<Desk, ApiError> {
         let (person, clock) = (self.person.clone(), self.clock.clone());
         Ok(Desk { store: self.store()?, run: self.places.run(), person, clock })
@@ -348,6 +358,7 @@ impl Gateway for Local {
         let sealed = Sealed::of(row.extra)?;
         let lease = self.take(&request.session)?;
         let repo = self.repo(&sealed.repo)?;
+        undo::finish(self.undoing(&store, &lease, repo.clone())).await?;
         let choice =
             Choice { preset: sealed.preset.as_deref(), files: &sealed.policy, repo: Some(&repo.root) };
         let (sources, policy) = self.settled(choice)?;
@@ -397,6 +408,7 @@ impl Gateway for Local {
 
     fn diff(&self, session: &SessionId) -> Result<ChangeSetView, ApiError> {
         let (repo, layer) = self.made_by(session)?;
+        self.whole(session)?;
         let view = session::view(&repo, &layer)?;
         changes::remember_shown(&self.places.session(session), &view.digest)?;
         Ok(view)
@@ -412,6 +424,7 @@ impl Gateway for Local {
         let lease = self.take(session)?;
         let set = session::change_set(&repo, &layer)?;
         let (state, _) = session::replay(&self.store()?, session)?;
+        undo::whole(&state, session)?;
         let told = state.review() == Some(&set.digest);
         if !told && !changes::was_shown(&self.places.session(session), &set.digest) {
             let message = "the change set is not the one that was shown last";
@@ -444,6 +457,26 @@ impl Gateway for Local {
             sessions::remove_layer(&layer);
         }
         Ok(view)
+    }
+
+    async fn undo(
+        &self,
+        session: &SessionId,
+        to: Option<&str>,
+        at_terminal: bool,
+    ) -> Result<UndoneView, ApiError> {
+        let (root, _) = self.made_by(session)?;
+        let repo = self.repo(&root)?;
+        let lease = self.store()?.lease(session).map_err(|error| match &error {
+            LeaseError::Held { .. } => {
+                ApiError::new(Fault::Usage, format!("the session `{session}` is at work: {error}"))
+                    .hint("wait until it is done, or interrupt it where it works")
+            }
+            LeaseError::Store(inner) => of_store(inner),
+        })?;
+        let by = if at_terminal { self.human() } else { session::automation("cli.undo") };
+        let store = self.store()?;
+        undo::undo(self.undoing(&store, &lease, repo), to, by).await
     }
 
     fn discard(&self, session: &SessionId) -> Result<(), ApiError> {

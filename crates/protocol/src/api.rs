@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use enclos_core::ids::SessionId;
 use tokio::sync::mpsc;
 
-use crate::changeset::{AppliedView, ChangeSetView};
+use crate::changeset::{AppliedView, ChangeSetView, UndoneView};
 use crate::error::ApiError;
 use crate::event::Event;
 use crate::lab::{DifferenceReport, SimulateRequest, Simulation, TestReport};
@@ -193,6 +193,14 @@ pub trait Gateway {
         files: Option<Vec<String>>,
         at_terminal: bool,
     ) -> Result<AppliedView, ApiError>;
+    /// Puts the workspace of a session back to what it was before its last turn, or just before a call.
+    /// `at_terminal` says whether a person sits there; else it is the act of a program, and recorded as such.
+    fn undo(
+        &self,
+        session: &SessionId,
+        to: Option<&str>,
+        at_terminal: bool,
+    ) -> impl Future<Output = Result<UndoneView, ApiError>>;
     /// Throws away what a session made.
     fn discard(&self, session: &SessionId) -> Result<(), ApiError>;
     /// Reads policy files and their examples.

@@ -141,6 +141,17 @@ Examples:
 ";
 /// `apply --files`.
 pub(crate) const APPLY_FILES: &str = "These files only; a flagged file is applied only when it is named here";
+/// `undo`.
+pub(crate) const UNDO: &str =
+    "Puts the files of a session back to what they were before its last turn, or before a call";
+/// Examples of `undo`.
+pub(crate) const UNDO_EXAMPLES: &str = "\
+Examples:
+  enclos undo last               the last turn
+  enclos undo last --to call_7   everything from this call on; `enclos show last` names the calls
+";
+/// `undo --to`.
+pub(crate) const UNDO_TO: &str = "Back to just before this call";
 /// `discard`.
 pub(crate) const DISCARD: &str = "Throws away what a session made";
 /// Examples of `discard`.

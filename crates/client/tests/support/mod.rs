@@ -17,7 +17,7 @@ use enclos_protocol::api::{
     SandboxRequest,
 };
 use enclos_protocol::card::{Action, Card};
-use enclos_protocol::changeset::{AppliedView, ChangeSetView, FileView, Hunk, Line, LineKind};
+use enclos_protocol::changeset::{AppliedView, ChangeSetView, FileView, Hunk, Line, LineKind, UndoneView};
 use enclos_protocol::error::{ApiError, Fault};
 use enclos_protocol::event::{
     Amounts, ApprovalState, Body, BudgetView, Event, Of, Opened, Outcome, ResultFacts, SessionState, Speaker,
@@ -256,6 +256,24 @@ impl Gateway for Fake {
             merged: Vec::new(),
             left: vec!["ci.yml".to_owned()],
             session_state: SessionState::Reviewing,
+        })
+    }
+
+    async fn undo(
+        &self,
+        session: &SessionId,
+        to: Option<&str>,
+        at_terminal: bool,
+    ) -> Result<UndoneView, ApiError> {
+        self.orders.borrow_mut().push(format!("undo {session} {to:?} {at_terminal}"));
+        Ok(UndoneView {
+            session: session.clone(),
+            to: CallId::new(to.unwrap_or("call_1")),
+            restored: vec!["src/lib.rs".to_owned()],
+            removed: Vec::new(),
+            recreated: Vec::new(),
+            left_out: Vec::new(),
+            session_state: enclos_protocol::event::SessionState::WaitingInput,
         })
     }
 

@@ -270,6 +270,8 @@ impl Live {
 
     /// Records the intents, then lets the calls run.
     async fn start(&mut self, starts: Vec<Start>) -> Result<(), Halt> {
+        let calls: Vec<CallId> = starts.iter().map(|start| start.call.clone()).collect();
+        let moment = self.keep_moment(&calls).await;
         // Under another policy than the one that they were judged by they wait to be judged again.
         if starts.is_empty() || self.take_policy().await? {
             return Ok(());
@@ -284,6 +286,9 @@ impl Live {
             facts.insert("arguments".into(), self.arguments_facts(&start.decided.args));
             if let Some(user) = self.granter(&start.by) {
                 facts.insert("granted_by".into(), json!(user));
+            }
+            if let Some((_, kept)) = moment.as_ref().filter(|(changes, _)| *changes == start.call) {
+                facts.insert("checkpoint".into(), json!(kept));
             }
             let (decided_by, rule) = (start.by.clone(), start.rule.clone());
             events.push((Event::Started { call: start.call.clone(), decided_by, rule, command }, facts));
@@ -420,7 +425,7 @@ fn reason_is_policy(reason: &Canceled) -> bool {
 }
 
 /// An answer that a program gave.
-pub(super) fn automation(name: &str) -> DecidedBy {
+pub(crate) fn automation(name: &str) -> DecidedBy {
     DecidedBy::Automation(RuleId::new(name))
 }
 
