@@ -246,6 +246,16 @@ fn units(atoms: &[Atom]) -> Vec<Unit> {
             Atom::Dynamic(dynamic) if dynamic.nature == Nature::Home && units.is_empty() => {
                 units.push(Unit::Char('~'));
             }
+            Atom::Dynamic(dynamic) if dynamic.nature == Nature::Pattern => {
+                // The sign before the parenthesis belongs to the pattern; what it matches is any text.
+                if matches!(
+                    units.last(),
+                    Some(Unit::Char('@' | '!' | '+' | '?' | '*') | Unit::One | Unit::Any)
+                ) {
+                    units.pop();
+                }
+                units.push(Unit::Any);
+            }
             Atom::Dynamic(_) => units.push(Unit::Unknown),
         }
     }

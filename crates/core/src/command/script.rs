@@ -209,6 +209,8 @@ pub(super) enum Nature {
     Substitution,
     /// `<( … )`, `>( … )`.
     Process,
+    /// `?( … )` and its like: a pattern that matches any of several.
+    Pattern,
 }
 
 impl Script {
@@ -219,7 +221,8 @@ impl Script {
         script
     }
 
-    /// Adds a text to be read and returns its index. Its length adds to what the reading may take.
+    /// Adds a text to be read and returns its index. Only the length of the command itself says what the reading
+    /// may take, however often a part of it is handed on.
     pub(super) fn add_source(
         &mut self,
         body: Rc<str>,
@@ -228,9 +231,8 @@ impl Script {
         depth: usize,
     ) -> usize {
         if carrier.is_none() {
-            self.allowance = STEPS_FREE;
+            self.allowance = STEPS_FREE + STEPS_PER_BYTE * body.len();
         }
-        self.allowance += STEPS_PER_BYTE * body.len();
         self.sources.push(Source { body, carrier, handed, depth, guess: self.guessing });
         self.sources.len() - 1
     }

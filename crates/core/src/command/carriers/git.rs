@@ -85,12 +85,6 @@ pub(super) fn carried<'a>(arguments: &'a [Argument], found: &mut Vec<Carried<'a>
             }
         }
     }
-    // Options of `clone` and `submodule` may set the configuration as well, and any remote may be a program.
-    for (before, argument) in arguments.iter().zip(arguments.iter().skip(1)) {
-        if matches!(before.literal(), Some("-c" | "--config")) {
-            configured(&argument.emptied(), argument, found);
-        }
-    }
     for argument in arguments {
         if let Some(program) = argument.emptied().strip_prefix("ext::") {
             found.push(Carried::Text(program.to_owned(), argument));
@@ -123,6 +117,13 @@ fn by_key<'a>(key: &str, value: &str, argument: &'a Argument, found: &mut Vec<Ca
 
 fn subcommand<'a>(name: &str, rest: &'a [Argument], found: &mut Vec<Carried<'a>>) {
     match name {
+        "clone" => {
+            for (before, argument) in rest.iter().zip(rest.iter().skip(1)) {
+                if matches!(before.literal(), Some("-c" | "--config")) {
+                    configured(&argument.emptied(), argument, found);
+                }
+            }
+        }
         "config" => {
             for (key, value) in rest.iter().zip(rest.iter().skip(1)) {
                 by_key(&key.emptied(), &value.emptied(), value, found);

@@ -67,11 +67,16 @@ fn by_options<'a>(carrier: &Carrier, arguments: &'a [Argument], found: &mut Vec<
             Some(Value::Next) => {
                 let rest = arguments.get(at..).unwrap_or(&[]);
                 match (carrier.way, rest) {
-                    (Way::Behind, _) => found.push(Carried::Command(up_to_semicolon(rest))),
+                    // The command may have the same option; it is its own.
+                    (Way::Behind, _) => {
+                        let command = up_to_semicolon(rest);
+                        found.push(Carried::Command(command));
+                        at += command.len();
+                    }
                     (way, [next, ..]) => take(way, &next.emptied(), next, found),
                     (_, []) => {}
                 }
-                at += usize::from(carrier.way != Way::Behind);
+                at += 1;
             }
             None if carrier.operands && !text.starts_with('-') => {
                 take(carrier.way, &text, argument, found);

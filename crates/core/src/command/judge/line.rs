@@ -101,6 +101,7 @@ impl<'r> Judge<'r> {
         let context = Context { command, input: input(command) };
         let mut lines = vec![Line { arguments: &arguments, piped: command.piped, nested: 0 }];
         while let Some(line) = lines.pop() {
+            self.spend(8 + line.arguments.len())?;
             let mut gathered = Gathered::new();
             if cut {
                 gathered.add(Finding::asks(
@@ -109,12 +110,17 @@ impl<'r> Judge<'r> {
                 ));
             }
             self.line(line, context, &mut gathered, &mut lines)?;
-            self.line_piece(line, command, gathered);
+            self.line_piece(line, command, gathered)?;
         }
         Ok(())
     }
 
-    fn line_piece(&mut self, line: Line<'_>, command: &Command, mut gathered: Gathered<'_>) {
+    fn line_piece(
+        &mut self,
+        line: Line<'_>,
+        command: &Command,
+        mut gathered: Gathered<'_>,
+    ) -> Result<(), Unreadable> {
         if line.arguments.iter().any(|argument| argument.too_large) {
             gathered
                 .add(Finding::asks("command.ask.expansion", "Its braces make more words than can be read."));
@@ -124,7 +130,7 @@ impl<'r> Judge<'r> {
             gathered.add(Finding::contained("command.ask.expansion", reason));
         }
         let argv: Vec<String> = line.arguments.iter().map(|argument| argument.shown(&self.script)).collect();
-        self.script.steps += argv.iter().map(|word| word.len() + 1).sum::<usize>();
+        self.spend(argv.iter().map(|word| word.len() + 1).sum())?;
         let place = match line.arguments {
             [first, .., last] if line.nested > 0 && first.place.text == last.place.text => {
                 Place { end: last.place.end, ..first.place }
@@ -133,6 +139,7 @@ impl<'r> Judge<'r> {
             _ => command.place,
         };
         self.piece(place, argv, gathered.finding, gathered.rule);
+        Ok(())
     }
 
     /// One line: through its wrappers to the program it runs.
@@ -160,6 +167,7 @@ impl<'r> Judge<'r> {
                 continue;
             }
             let name = if is_shell_itself(&written) { "bash".to_owned() } else { base_name(&written) };
+            self.look(&name, rest)?;
             if let Some(finding) = self.refused(&name, rest) {
                 gathered.add(finding);
                 return Ok(());

@@ -27,6 +27,9 @@ const MAX_DIRECTORIES: usize = 8;
 /// Bytes that braces may add to any text; as much again for each byte of it.
 const BRACE_ROOM: usize = 8 * 1024;
 
+/// Steps that a piece, or a text handed on, counts for besides its length.
+const PIECE_STEPS: usize = 24;
+
 /// Judges one text.
 pub(super) struct Judge<'r> {
     rules: Rules<'r>,
@@ -209,6 +212,7 @@ impl Judge<'_> {
 
     /// Applies the policy to a finding and adds the piece. `rule`: the written rule that matches its argv.
     fn piece(&mut self, place: Place, argv: Vec<String>, finding: Finding, rule: Option<&CommandRule>) {
+        self.script.steps += PIECE_STEPS;
         if self.script.guessing && finding.weight != Weight::Refused {
             return;
         }
@@ -270,6 +274,7 @@ impl Judge<'_> {
     }
 
     fn handed_source(&mut self, text: &str, place: Place) -> Result<usize, Unreadable> {
+        self.spend(PIECE_STEPS + text.len())?;
         let handed = self.script.handed(place.text) + 1;
         let span = self.script.span(place);
         if handed > MAX_HANDED {

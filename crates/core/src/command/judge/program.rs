@@ -15,8 +15,8 @@ use crate::command::paths::{Directory, Path};
 use crate::command::reading::Unreadable;
 use crate::command::wrappers;
 
-/// Steps that an operand counts for where a command line is looked at more than once.
-const OPERAND_STEPS: usize = 16;
+/// Steps that an operand counts for, from each directory that it may be seen from.
+const OPERAND_STEPS: usize = 4;
 
 impl<'r> Judge<'r> {
     /// A program that is no wrapper.
@@ -39,12 +39,12 @@ impl<'r> Judge<'r> {
             "source" | "." => {
                 gathered.add(Self::interpreter(name, rest, line.piped, context.input));
                 if rest.first().is_some_and(carriers::is_standard_input) {
-                    self.fed(name, context, gathered)?;
+                    self.fed("bash", context, gathered)?;
                 }
             }
             "at" | "batch" => {
                 gathered.add(Self::interpreter(name, &[], line.piped, context.input));
-                self.fed(name, context, gathered)?;
+                self.fed("sh", context, gathered)?;
             }
             _ if ask::is_shell(name) => self.shell(name, rest, line.piped, context, gathered)?,
             _ if ask::is_interpreter(name) => {
@@ -104,6 +104,13 @@ impl<'r> Judge<'r> {
         Ok(())
     }
 
+    /// Counts what the families look at in a command of this name.
+    pub(super) fn look(&mut self, name: &str, rest: &[Argument]) -> Result<(), Unreadable> {
+        let operands =
+            if families::looks_at_operands(name) { rest.len() * self.directories.len() } else { 0 };
+        self.spend(1 + OPERAND_STEPS * operands)
+    }
+
     pub(super) fn refused(&self, name: &str, rest: &[Argument]) -> Option<Finding> {
         families::refused(&name.to_ascii_lowercase(), rest, &self.directories)
     }
@@ -117,20 +124,16 @@ impl<'r> Judge<'r> {
         gathered: &mut Gathered<'_>,
         lines: &mut Vec<Line<'a>>,
     ) -> Result<(), Unreadable> {
-        let mut runs = 0;
         for at in 0..arguments.len() {
             let here = arguments.get(at..).unwrap_or(&[]);
             let Some((first, rest)) = here.split_first() else { break };
             let name = base_name(&first.emptied()).to_ascii_lowercase();
-            if families::looks_at_operands(&name) {
-                self.spend(OPERAND_STEPS * rest.len() * self.directories.len())?;
-            }
+            self.look(&name, rest)?;
             if let Some(finding) = families::refused_anywhere(&name, rest, &self.directories) {
                 gathered.add(finding);
             }
             if ask::is_shell(&name) && takes_code(rest) || name == "find" {
-                runs += 1;
-                self.spend(OPERAND_STEPS * rest.len() * runs)?;
+                self.spend(OPERAND_STEPS * rest.len())?;
                 lines.push(line.runs(here));
             }
         }

@@ -27,7 +27,8 @@ impl Parser<'_> {
             | Nature::Home
             | Nature::Number
             | Nature::Substitution
-            | Nature::Process => {}
+            | Nature::Process
+            | Nature::Pattern => {}
         }
         Ok(nature)
     }
