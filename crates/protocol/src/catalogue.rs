@@ -33,7 +33,7 @@ pub const EVENTS: &[EventInfo] = &[
     event(
         "call.decided",
         "The call leaves `generated` with its final verdict and its author",
-        "verdict decided_by rule [reason] [pieces]",
+        "verdict decided_by rule [reason] [pieces] [shadow]",
     ),
     event("approval.requested", "A person is asked", "approval card"),
     event("approval.decided", "The question is over", "approval state [decided_by]"),

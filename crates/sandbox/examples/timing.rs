@@ -1,4 +1,5 @@
-//! Times the opening of a sandbox and a command in it, beside the same command outside: `timing [N]`.
+//! Times the opening of a sandbox and a command in it, beside the same command outside: `timing [N [MIB]]`,
+//! the second number being memory that this program holds, as a gateway does.
 #![expect(
     clippy::disallowed_methods,
     reason = "the plain command is what the sandboxed one is measured against"
@@ -8,6 +9,8 @@ use std::time::{Duration, Instant};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let rounds: usize = std::env::args().nth(1).and_then(|text| text.parse().ok()).unwrap_or(50);
+    let held: usize = std::env::args().nth(2).and_then(|text| text.parse().ok()).unwrap_or(0);
+    let held = std::hint::black_box(vec![1u8; held << 20]);
     let root = tempfile::tempdir()?;
     let workspace = root.path().join("repository");
     std::fs::create_dir(&workspace)?;
@@ -38,6 +41,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         sandbox.close();
         closes.push(start.elapsed());
     }
+    drop(held);
     for (name, times) in [("open", opens), ("command", runs), ("plain bash", beside), ("close", closes)] {
         show(name, times);
     }

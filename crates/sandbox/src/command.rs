@@ -10,12 +10,26 @@ pub struct Command {
     pub seconds: Option<u32>,
     /// Output kept in bytes; `None` or more than the sandbox's: the sandbox's.
     pub output_bytes: Option<u64>,
+    /// Which part is kept of an output that is larger.
+    pub keep: Keep,
+    /// A terminal of its own, private to the sandbox, as its input and its two outputs, which are then one. Nobody types
+    /// at it.
+    pub terminal: bool,
+}
+
+/// Which part is kept of an output that is larger than its limit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Keep {
+    /// Its beginning.
+    Head,
+    /// Its beginning, and in a fifth of the room its end.
+    HeadAndTail,
 }
 
 impl Command {
     /// A command under the sandbox's own limits.
     pub fn new(text: impl Into<String>) -> Self {
-        Self { text: text.into(), seconds: None, output_bytes: None }
+        Self { text: text.into(), seconds: None, output_bytes: None, keep: Keep::Head, terminal: false }
     }
 }
 
@@ -43,12 +57,15 @@ pub struct Exit {
     pub stdout: Counted,
     /// What became of standard error.
     pub stderr: Counted,
+    /// The end of an output of which the end was to be kept and not all could be, in the order in which it came. What was
+    /// handed out while the command ran is the beginning.
+    pub tail: Vec<(Stream, Vec<u8>)>,
 }
 
 /// Bytes of one stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Counted {
-    /// Handed to the caller.
+    /// Handed to the caller, while it ran or with its end.
     pub kept: u64,
     /// Counted and thrown away.
     pub dropped: u64,

@@ -10,13 +10,14 @@ use child::Child;
 use enclos_init::wire::{AGENT, Step, from_bytes};
 use rustix::net::{AddressFamily, SendFlags, SocketFlags, SocketType};
 use rustix::pipe::PipeFlags;
+use rustix::process::{Pid, PidfdFlags};
 use std::ffi::CString;
 use std::io;
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
-use std::sync::OnceLock;
-use std::sync::mpsc;
+use std::sync::atomic::{AtomicI32, Ordering};
+use std::sync::{Arc, OnceLock, mpsc};
 
 const STEP: Step = Step::Namespaces;
 
@@ -68,23 +69,61 @@ impl Started {
     }
 }
 
-/// Starts the init. It waits for its set-up on the control socket.
-pub(crate) fn start(launch: Launch) -> Result<Started, OpenError> {
-    on_launcher(move || begin(&launch))?
-}
-
 /// Has the init's program laid into memory, by the thread that will start it and while the caller goes on. What goes
 /// wrong is found when the init is started.
 pub(crate) fn make_ready() {
     let _ = send(Box::new(|| drop(image::init())));
 }
 
-fn begin(launch: &Launch) -> Result<Started, OpenError> {
-    let image = image::init()?;
+/// Starts the init. It waits for its set-up on the control socket.
+///
+/// The launcher stands still until the new process executes the init; its user numbers are mapped here meanwhile.
+pub(crate) fn start(launch: Launch) -> Result<Started, OpenError> {
     let (ours, theirs) =
         rustix::net::socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None)
             .at(STEP, "making the control socket")?;
     let (trouble, writer) = rustix::pipe::pipe_with(PipeFlags::CLOEXEC).at(STEP, "making a pipe")?;
+    let (identity, owner) = (launch.identity, launch.owner);
+    let born = Arc::new(AtomicI32::new(0));
+    let (answer, result) = mpsc::sync_channel(1);
+    let ends = Ends { ours: ours.as_raw_fd(), theirs, trouble: writer };
+    let number = Arc::clone(&born);
+    // The asker does not wait for an answer that it needs no more.
+    send(Box::new(move || drop(answer.send(begin(&launch, &ends, &number)))))?;
+    // The new process says that it is there; without its word the launcher knows why.
+    let mut word = [0u8; 1];
+    let heard = rustix::io::retry_on_intr(|| rustix::io::read(&ours, &mut word));
+    if heard != Ok(1) {
+        result.recv().map_err(|_| gone())??;
+    }
+    let pid = born.load(Ordering::Acquire);
+    let process = Pid::from_raw(pid)
+        .ok_or(rustix::io::Errno::SRCH)
+        .and_then(|pid| rustix::process::pidfd_open(pid, PidfdFlags::empty()))
+        .at(STEP, "taking hold of the init")?;
+    let started = Started { process, pid, control: ours, trouble };
+    let mapped = map(pid, identity, owner).and_then(|()| {
+        rustix::net::send(&started.control, b"g", SendFlags::NOSIGNAL).at(STEP, "starting the init").map(drop)
+    });
+    if let Err(error) = mapped {
+        crate::life::end(&started.process);
+        return Err(error);
+    }
+    Ok(started)
+}
+
+/// The ends of socket and pipe, as the new process finds them.
+struct Ends {
+    /// The gateway's end of the control socket: not for the new process.
+    ours: i32,
+    theirs: OwnedFd,
+    trouble: OwnedFd,
+}
+
+/// Makes the new process, and puts its number where the asker finds it. Comes back when that process is the init, or
+/// has ended.
+fn begin(launch: &Launch, ends: &Ends, born: &AtomicI32) -> Result<(), OpenError> {
+    let image = image::init()?;
     let mut paths = Vec::new();
     for given in &launch.given {
         if let Given::Tree(path) = given {
@@ -96,48 +135,28 @@ fn begin(launch: &Launch) -> Result<Started, OpenError> {
         Given::Open(fd) => child::Source::Open(fd.as_raw_fd()),
         Given::Tree(_) => child::Source::Tree(next.next().map_or(c"".as_ptr(), |path| path.as_ptr())),
     });
-    let mut child = Child::new(
-        theirs.as_raw_fd(),
-        image.as_raw_fd(),
-        writer.as_raw_fd(),
-        sources.collect(),
-        launch.identity == Identity::Root,
-    );
-    let (pid, process) = child.start().at(STEP, "making the namespaces")?;
-    drop((theirs, writer));
-    let started = Started { process, pid, control: ours, trouble };
-    let mapped = map(pid, launch).and_then(|()| {
-        rustix::net::send(&started.control, b"g", SendFlags::NOSIGNAL).at(STEP, "starting the init").map(drop)
-    });
-    if let Err(error) = mapped {
-        crate::life::end(&started.process);
-        return Err(error);
-    }
-    Ok(started)
+    let sources = sources.collect();
+    let root = launch.identity == Identity::Root;
+    let (control, trouble) = (ends.theirs.as_raw_fd(), ends.trouble.as_raw_fd());
+    Child::new(ends.ours, control, image.as_raw_fd(), trouble, sources, root)
+        .start(born)
+        .at(STEP, "making the namespaces")
 }
 
 /// Says who the one user inside is outside.
-fn map(pid: i32, launch: &Launch) -> Result<(), OpenError> {
+fn map(pid: i32, identity: Identity, owner: (u32, u32)) -> Result<(), OpenError> {
     let write = |file: &str, text: String| {
         std::fs::write(format!("/proc/{pid}/{file}"), text).at(STEP, &format!("writing `{file}`"))
     };
-    if let Identity::User(..) = launch.identity {
+    if let Identity::User(..) = identity {
         write("setgroups", "deny".into())?;
     }
-    write("uid_map", format!("{AGENT} {} 1", launch.owner.0))?;
-    write("gid_map", format!("{AGENT} {} 1", launch.owner.1))
+    write("uid_map", format!("{AGENT} {} 1", owner.0))?;
+    write("gid_map", format!("{AGENT} {} 1", owner.1))
 }
 
 type Job = Box<dyn FnOnce() + Send>;
 static LAUNCHER: OnceLock<mpsc::Sender<Job>> = OnceLock::new();
-
-/// Does a job on the thread that never ends, and waits for it.
-fn on_launcher<T: Send + 'static>(job: impl FnOnce() -> T + Send + 'static) -> Result<T, OpenError> {
-    let (answer, result) = mpsc::sync_channel(1);
-    // The asker waits below; if it were gone nobody would miss the answer.
-    send(Box::new(move || drop(answer.send(job()))))?;
-    result.recv().map_err(|_| gone())
-}
 
 fn gone() -> OpenError {
     OpenError::new(STEP, "the thread that starts sandboxes cannot be had")
@@ -149,7 +168,13 @@ fn send(job: Job) -> Result<(), OpenError> {
         let (sender, jobs) = mpsc::channel::<Job>();
         std::thread::Builder::new()
             .name("launcher".into())
-            .spawn(move || jobs.into_iter().for_each(|job| job()))
+            .spawn(move || {
+                // Handlers of this program must not run in a new process that shares its memory for a moment.
+                block_signals();
+                for job in jobs {
+                    job();
+                }
+            })
             .at(STEP, "starting a thread")?;
         // When another thread was first its launcher is used, and this one ends with its sender.
         let _ = LAUNCHER.set(sender);
@@ -157,8 +182,11 @@ fn send(job: Job) -> Result<(), OpenError> {
     LAUNCHER.get().ok_or_else(gone)?.send(job).map_err(|_| gone())
 }
 
-/// Takes over a descriptor that a call has just made.
-fn owned(fd: i32) -> OwnedFd {
-    // SAFETY: the caller got it from the kernel a moment ago and keeps no other copy of the number.
-    unsafe { OwnedFd::from_raw_fd(fd) }
+/// Leaves every signal to the other threads.
+fn block_signals() {
+    let mut all = std::mem::MaybeUninit::<libc::sigset_t>::uninit();
+    // SAFETY: the call fills in the whole set.
+    unsafe { libc::sigfillset(all.as_mut_ptr()) };
+    // SAFETY: filled in above; the old set is not asked for.
+    unsafe { libc::pthread_sigmask(libc::SIG_BLOCK, all.as_ptr(), std::ptr::null_mut()) };
 }

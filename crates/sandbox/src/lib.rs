@@ -3,6 +3,7 @@
 //! A [`Plan`] is data; [`open`] applies it or fails with the step that failed, never with a layer less. An open
 //! [`Sandbox`] runs commands and file operations inside and hands out bytes and reasons. This crate judges
 //! nothing: what may run is decided before, elsewhere.
+mod background;
 mod call;
 mod cgroup;
 mod command;
@@ -10,6 +11,7 @@ mod error;
 mod git;
 mod idmap;
 mod image;
+mod kept;
 mod launch;
 pub mod layer;
 mod life;
@@ -25,7 +27,8 @@ mod sandbox;
 mod state;
 pub mod toolchains;
 
-pub use command::{Command, Counted, Exit, Killed, Stream};
+pub use background::{BACKGROUND_COMMANDS, Background, End, Part};
+pub use command::{Command, Counted, Exit, Keep, Killed, Stream};
 pub use enclos_init::file;
 pub use enclos_init::file::{FileOp, FileReply};
 pub use enclos_init::wire::{COMMAND_BYTES, HOME, WORKSPACE};

@@ -1,4 +1,5 @@
 //! An open sandbox: its handle, and the handle that ends it from elsewhere. Opening it is in `open`.
+use crate::background::{Background, Jobs, Part};
 use crate::cgroup::Groups;
 use crate::command::{Command, Exit, Stream};
 use crate::error::{FileError, RunError};
@@ -9,11 +10,12 @@ use crate::state::{self, Layer};
 use crate::{call, life, run};
 use enclos_init::channel;
 use enclos_init::file::{FileOp, FileReply};
-use enclos_init::wire::{Kind, Step};
+use enclos_init::wire::{BACKGROUND, Kind, Step};
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
+use std::time::Duration;
 
 /// A living sandbox. Dropping it ends everything inside and waits for that; what the session changed stays in the
 /// layer.
@@ -23,6 +25,8 @@ pub struct Sandbox {
     pub(crate) limits: Limits,
     pub(crate) report: Report,
     requests: AtomicU32,
+    /// Goes after `life`: its threads end when the processes do.
+    jobs: Jobs,
 }
 
 /// A started init with all that goes away with it, in this order: processes, what they threw away, control groups.
@@ -114,7 +118,7 @@ impl Drop for Life {
 
 impl Sandbox {
     pub(crate) fn new(life: Life, limits: Limits, report: Report) -> Self {
-        Self { life, limits, report, requests: AtomicU32::new(0) }
+        Self { life, limits, report, requests: AtomicU32::new(0), jobs: Jobs::default() }
     }
 
     /// What was obtained.
@@ -127,6 +131,37 @@ impl Sandbox {
     pub fn run(&self, command: &Command, output: &mut dyn FnMut(Stream, &[u8])) -> Result<Exit, RunError> {
         self.life.wait_for_limits()?;
         run::run(&self.life.shared, self.request(), &self.limits, command, output)
+    }
+
+    /// Starts a command in the background, under a name that no other at work has. It runs until it ends, is ended, or the
+    /// sandbox is; a limit of time holds only when the command has one. At most [`crate::BACKGROUND_COMMANDS`] are at
+    /// work at the same time, and all ceilings of the sandbox count them.
+    pub fn start(&self, name: &str, command: &Command) -> Result<(), RunError> {
+        self.life.wait_for_limits()?;
+        self.jobs.start(&self.life.shared, self.request(), &self.limits, name, command)
+    }
+
+    /// The background commands, in the order of their start, those that have ended included.
+    pub fn background(&self) -> Vec<Background> {
+        self.jobs.all()
+    }
+
+    /// What a background command wrote from offset `from` on, at most `most` bytes of it.
+    pub fn read_background(&self, name: &str, from: u64, most: usize) -> Result<Part, RunError> {
+        self.jobs.read(name, from, most)
+    }
+
+    /// Waits until a background command has written more than `from` bytes, or has ended, but no longer than `most`.
+    pub fn wait_background(&self, name: &str, from: u64, most: Duration) -> Result<(), RunError> {
+        self.jobs.wait(name, from, most)
+    }
+
+    /// Ends a background command with all its processes. It may have ended already.
+    pub fn kill_background(&self, name: &str) -> Result<(), RunError> {
+        let id = self.jobs.id(name)?;
+        // A sandbox that is gone has no commands.
+        let _ = channel::send(&self.life.shared.started.control, Kind::Kill, id, &[], &[]);
+        Ok(())
     }
 
     /// Executes a file operation inside; blocking, and several may be under way.
@@ -143,9 +178,9 @@ impl Sandbox {
     /// Ends everything inside and waits for it; what the session changed stays in the layer.
     pub fn close(self) {}
 
-    /// Numbers of requests; never 0, which means all.
+    /// Numbers of requests: never 0, which means all, and below those of the background.
     fn request(&self) -> u32 {
-        self.requests.fetch_add(1, Ordering::Relaxed) % (u32::MAX - 1) + 1
+        self.requests.fetch_add(1, Ordering::Relaxed) % (BACKGROUND - 1) + 1
     }
 }
 
@@ -156,7 +191,8 @@ pub struct Killer {
 }
 
 impl Killer {
-    /// Ends the running commands and file operations with all their processes; the sandbox lives on.
+    /// Ends the running commands and file operations with all their processes. The sandbox lives on, and so do commands in
+    /// the background.
     pub fn kill_commands(&self) {
         // A sandbox that is gone has no commands.
         let _ = channel::send(&self.shared.started.control, Kind::Kill, 0, &[], &[]);

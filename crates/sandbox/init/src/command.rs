@@ -4,6 +4,7 @@
 use crate::confine::Confinement;
 use crate::fault::{At, Done};
 use crate::process::{self, Side, Signals};
+use crate::terminal;
 use enclos_init::channel::{self, Frame};
 use enclos_init::sys;
 use enclos_init::wire::{Kind, Run, Step, WORKSPACE, from_bytes, to_bytes};
@@ -22,6 +23,14 @@ const GRACE: Duration = Duration::from_millis(100);
 struct Prepared {
     arguments: Vec<CString>,
     environment: Vec<CString>,
+}
+
+/// What a command reads and writes.
+enum Streams {
+    /// Two pipes, and nothing to read.
+    Pipes(OwnedFd, OwnedFd),
+    /// A terminal of its own.
+    Terminal(OwnedFd),
 }
 
 /// What a command's first process tells the init, in twelve bytes.
@@ -113,27 +122,38 @@ fn first(socket: &OwnedFd, writer: &OwnedFd, confinement: &Confinement, environm
     process::exit(0)
 }
 
-/// The command as it is executed, and its two streams.
-fn begin(frame: Frame, environment: &[String]) -> io::Result<(Prepared, [OwnedFd; 2])> {
+/// The command as it is executed, and its streams.
+fn begin(frame: Frame, environment: &[String]) -> io::Result<(Prepared, Streams)> {
     let text = |text: &str| CString::new(text).map_err(io::Error::from);
     let run: Run = serde_json::from_slice(&frame.body)?;
-    let streams =
+    let [out, error] =
         <[OwnedFd; 2]>::try_from(frame.fds).map_err(|_| io::Error::from(io::ErrorKind::InvalidData))?;
     let arguments = ["bash", "--noprofile", "--norc", "-c", "--", &run.text].into_iter().map(text);
-    let prepared = Prepared {
+    let mut prepared = Prepared {
         arguments: arguments.collect::<Result<_, _>>()?,
         environment: environment.iter().map(|variable| text(variable)).collect::<Result<_, _>>()?,
     };
-    Ok((prepared, streams))
+    if !run.terminal {
+        return Ok((prepared, Streams::Pipes(out, error)));
+    }
+    let (ours, slave) = terminal::open()?;
+    channel::send(&out, Kind::Terminal, 0, &[], &[ours.as_fd()])?;
+    prepared.environment.retain(|variable| !variable.as_bytes().starts_with(b"TERM="));
+    prepared.environment.push(c"TERM=xterm".into());
+    Ok((prepared, Streams::Terminal(slave)))
 }
 
 /// Becomes bash. Answers only when that fails.
-fn bash(prepared: &Prepared, streams: &[OwnedFd; 2], writer: &OwnedFd) -> io::Error {
-    let [out, error] = streams;
+fn bash(prepared: &Prepared, streams: &Streams, writer: &OwnedFd) -> io::Error {
     let ready = || -> io::Result<()> {
         rustix::process::setsid()?;
-        rustix::stdio::dup2_stdout(out)?;
-        rustix::stdio::dup2_stderr(error)?;
+        match streams {
+            Streams::Pipes(out, error) => {
+                rustix::stdio::dup2_stdout(out)?;
+                rustix::stdio::dup2_stderr(error)?;
+            }
+            Streams::Terminal(slave) => terminal::take(slave)?,
+        }
         close_all_but(&[writer.as_raw_fd()])?;
         std::env::set_current_dir(WORKSPACE)?;
         rustix::process::umask(rustix::fs::Mode::from_raw_mode(0o022));

@@ -1,12 +1,11 @@
 //! The filter of system calls: a list of what is allowed, with `ENOSYS` for the rest.
 //!
-//! In front stand the calls whose arguments matter: another architecture kills the process; numbers of the x32 ABI
-//! answer `ENOSYS`; only Unix sockets can be made; no namespaces, no characters put into a terminal, no other
-//! personality. `clone3`, whose flags lie in memory where a filter cannot look, is not on the list. The list itself is
-//! searched by halves: the kernel runs the filter once for each call that exists whenever it is installed, which is
+//! In front stand what is no system call of this machine (another architecture kills the process, numbers of the x32 ABI
+//! answer `ENOSYS`) and the calls whose rule looks at an argument. `clone3`, whose flags lie in memory where a filter
+//! cannot look, is not on the list. The list itself is searched by halves: the kernel runs the filter once for each call that exists whenever it is installed, which is
 //! with every command.
 use crate::fault::{Done, refused};
-use crate::syscalls::ALLOWED;
+use crate::syscalls::{Rule, TABLE};
 use enclos_init::wire::Step;
 use seccompiler::{BpfProgram, sock_filter};
 
@@ -51,6 +50,7 @@ const SECOND: u32 = 24;
 
 const ALLOW: u32 = libc::SECCOMP_RET_ALLOW;
 const NO_CALL: u32 = libc::SECCOMP_RET_ERRNO | libc::ENOSYS.cast_unsigned();
+const DONE: u32 = libc::SECCOMP_RET_ERRNO;
 const REFUSED: u32 = libc::SECCOMP_RET_ERRNO | libc::EPERM.cast_unsigned();
 const NO_FAMILY: u32 = libc::SECCOMP_RET_ERRNO | libc::EAFNOSUPPORT.cast_unsigned();
 
@@ -60,33 +60,10 @@ const fn step(code: u16, k: u32, jt: u8, jf: u8) -> sock_filter {
 
 /// Compiles the filter.
 pub(crate) fn build() -> Program {
-    let unix = libc::AF_UNIX.cast_unsigned();
-    let socket = [
-        step(LOAD, FIRST, 0, 0),
-        step(EQUAL, unix, 0, 1),
-        step(RETURN, ALLOW, 0, 0),
-        step(RETURN, NO_FAMILY, 0, 0),
-    ];
-    let clone = [
-        step(LOAD, FIRST, 0, 0),
-        step(ANY_BIT, NAMESPACES, 0, 1),
-        step(RETURN, REFUSED, 0, 0),
-        step(RETURN, ALLOW, 0, 0),
-    ];
-    let control = [
-        step(LOAD, SECOND, 0, 0),
-        step(EQUAL, TIOCSTI, 1, 0),
-        step(EQUAL, TIOCLINUX, 0, 1),
-        step(RETURN, REFUSED, 0, 0),
-        step(RETURN, ALLOW, 0, 0),
-    ];
-    let personality = [
-        step(LOAD, FIRST, 0, 0),
-        step(EQUAL, 0, 1, 0),
-        step(EQUAL, ASK_PERSONALITY, 0, 1),
-        step(RETURN, ALLOW, 0, 0),
-        step(RETURN, REFUSED, 0, 0),
-    ];
+    compile(TABLE)
+}
+
+fn compile(table: &[(u32, Rule)]) -> Program {
     let mut program = vec![
         step(LOAD, ARCHITECTURE, 0, 0),
         step(EQUAL, AUDIT_ARCH_X86_64, 1, 0),
@@ -95,43 +72,73 @@ pub(crate) fn build() -> Program {
         step(AT_LEAST, X32_BIT, 0, 1),
         step(RETURN, NO_CALL, 0, 0),
     ];
-    for (call, block) in [
-        (libc::SYS_socket, &socket[..]),
-        (libc::SYS_socketpair, &socket),
-        (libc::SYS_clone, &clone),
-        (libc::SYS_ioctl, &control),
-        (libc::SYS_personality, &personality),
-    ] {
-        let past = u8::try_from(block.len()).unwrap_or(u8::MAX);
-        program.push(step(EQUAL, number(call), 0, past));
-        program.extend_from_slice(block);
+    for (number, rule) in table {
+        let block = guard(*rule);
+        if !block.is_empty() {
+            let past = u8::try_from(block.len()).unwrap_or(u8::MAX);
+            program.push(step(EQUAL, *number, 0, past));
+            program.extend_from_slice(&block);
+        }
     }
-    program.extend(search(&ranges(ALLOWED)));
+    program.extend(search(&ranges(table), 0));
     program
 }
 
-fn number(call: i64) -> u32 {
-    u32::try_from(call).unwrap_or(u32::MAX)
+/// What is looked at besides the number; it ends with an answer. Empty: nothing.
+fn guard(rule: Rule) -> Program {
+    match rule {
+        Rule::Allow => Vec::new(),
+        Rule::Nothing => vec![step(RETURN, DONE, 0, 0)],
+        Rule::Unix => vec![
+            step(LOAD, FIRST, 0, 0),
+            step(EQUAL, libc::AF_UNIX.cast_unsigned(), 0, 1),
+            step(RETURN, ALLOW, 0, 0),
+            step(RETURN, NO_FAMILY, 0, 0),
+        ],
+        Rule::NoNamespaces => vec![
+            step(LOAD, FIRST, 0, 0),
+            step(ANY_BIT, NAMESPACES, 0, 1),
+            step(RETURN, REFUSED, 0, 0),
+            step(RETURN, ALLOW, 0, 0),
+        ],
+        Rule::NoTerminalInput => vec![
+            step(LOAD, SECOND, 0, 0),
+            step(EQUAL, TIOCSTI, 1, 0),
+            step(EQUAL, TIOCLINUX, 0, 1),
+            step(RETURN, REFUSED, 0, 0),
+            step(RETURN, ALLOW, 0, 0),
+        ],
+        Rule::Ask => vec![
+            step(LOAD, FIRST, 0, 0),
+            step(EQUAL, 0, 1, 0),
+            step(EQUAL, ASK_PERSONALITY, 0, 1),
+            step(RETURN, ALLOW, 0, 0),
+            step(RETURN, REFUSED, 0, 0),
+        ],
+    }
 }
 
-/// The numbers as ranges, both ends included, in order.
-fn ranges(calls: &[i64]) -> Vec<(u32, u32)> {
-    let mut numbers: Vec<u32> = calls.iter().copied().map(number).collect();
-    numbers.sort_unstable();
-    let mut ranges: Vec<(u32, u32)> = Vec::new();
-    for number in numbers {
+/// The numbers of the table as ranges, both ends included; it is in order. Those whose rule looks at more have their answer
+/// before it comes to the ranges: they make none of their own, but do not cut one up either.
+fn ranges(table: &[(u32, Rule)]) -> Vec<(u32, u32)> {
+    let mut ranges: Vec<(u32, u32, bool)> = Vec::new();
+    for (number, rule) in table {
+        let plain = *rule == Rule::Allow;
         match ranges.last_mut() {
-            Some((_, last)) if number <= last.saturating_add(1) => *last = number,
-            _ => ranges.push((number, number)),
+            Some((_, last, any)) if *last + 1 == *number => (*last, *any) = (*number, *any || plain),
+            _ => ranges.push((*number, *number, plain)),
         }
     }
-    ranges
+    ranges.into_iter().filter(|(_, _, any)| *any).map(|(first, last, _)| (first, last)).collect()
 }
 
-/// Allows what is in one of the ranges, by halves.
-fn search(ranges: &[(u32, u32)]) -> Program {
+/// Allows what is in one of the ranges, by halves. The number is `from` at least.
+fn search(ranges: &[(u32, u32)], from: u32) -> Program {
     match ranges {
         [] => vec![step(RETURN, NO_CALL, 0, 0)],
+        [(first, last)] if *first == from => {
+            vec![step(GREATER, *last, 1, 0), step(RETURN, ALLOW, 0, 0), step(RETURN, NO_CALL, 0, 0)]
+        }
         [(first, last)] => vec![
             step(AT_LEAST, *first, 0, 2),
             step(GREATER, *last, 1, 0),
@@ -141,7 +148,7 @@ fn search(ranges: &[(u32, u32)]) -> Program {
         _ => {
             let (low, high) = ranges.split_at(ranges.len() / 2);
             let pivot = high.first().map_or(0, |(first, _)| *first);
-            let (low, high) = (search(low), search(high));
+            let (low, high) = (search(low, from), search(high, pivot));
             let mut program = vec![
                 step(AT_LEAST, pivot, 0, 1),
                 step(JUMP, u32::try_from(low.len()).unwrap_or(u32::MAX), 0, 0),
@@ -167,10 +174,22 @@ mod tests {
 
     /// Runs the classic filter as the kernel would.
     fn answer(program: &[sock_filter], arch: u32, number: u32, argument: u64) -> u32 {
+        trace(program, arch, number, argument, &mut |_| {})
+    }
+
+    /// As [`answer`], and tells which instructions are executed.
+    fn trace(
+        program: &[sock_filter],
+        arch: u32,
+        number: u32,
+        argument: u64,
+        executed: &mut dyn FnMut(usize),
+    ) -> u32 {
         let low = |value: u64| u32::try_from(value & 0xFFFF_FFFF).unwrap();
         let (mut at, mut a) = (0usize, 0u32);
         loop {
             let step = &program[at];
+            executed(at);
             at += 1;
             let jump = |taken: bool| usize::from(if taken { step.jt } else { step.jf });
             match step.code {
@@ -198,16 +217,98 @@ mod tests {
         answer(&build(), AUDIT_ARCH_X86_64, u32::try_from(number).unwrap(), argument)
     }
 
+    /// Arguments that some rule tells apart.
+    const WITNESSES: [u64; 8] = [0, 1, 2, 0x1000_0000, 0x5401, TIOCSTI as u64, TIOCLINUX as u64, 0xFFFF_FFFF];
+    /// Past every number that there is.
+    const NUMBERS: u32 = 1_000;
+
     #[test]
     fn everyday_calls_pass_and_unknown_ones_do_not_exist() {
-        for number in ALLOWED {
-            assert_eq!(call(*number, 0), ALLOW, "call {number}");
+        for (number, rule) in TABLE {
+            let expected = if *rule == Rule::Nothing { DONE } else { ALLOW };
+            let argument = u64::from(*rule == Rule::Unix);
+            assert_eq!(call((*number).into(), argument), expected, "call {number}");
         }
-        for number in
-            [libc::SYS_unshare, libc::SYS_ptrace, libc::SYS_mount, libc::SYS_keyctl, 425, 600, 9_999]
-        {
+        let known = |number| TABLE.iter().any(|(known, _)| *known == number);
+        for number in (0..NUMBERS).filter(|number| !known(*number)) {
+            assert_eq!(call(number.into(), 0), NO_CALL, "call {number}");
+        }
+        for number in [
+            libc::SYS_unshare,
+            libc::SYS_setns,
+            libc::SYS_ptrace,
+            libc::SYS_process_vm_readv,
+            libc::SYS_pidfd_getfd,
+            libc::SYS_mount,
+            libc::SYS_move_mount,
+            libc::SYS_fsopen,
+            libc::SYS_pivot_root,
+            libc::SYS_keyctl,
+            libc::SYS_add_key,
+            libc::SYS_bpf,
+            libc::SYS_perf_event_open,
+            libc::SYS_userfaultfd,
+            libc::SYS_io_uring_setup,
+            libc::SYS_open_by_handle_at,
+            libc::SYS_name_to_handle_at,
+            libc::SYS_kexec_load,
+            libc::SYS_init_module,
+            libc::SYS_syslog,
+            libc::SYS_clone3,
+            libc::SYS_modify_ldt,
+            libc::SYS_vmsplice,
+            libc::SYS_chroot,
+        ] {
             assert_eq!(call(number, 0), NO_CALL, "call {number}");
         }
+    }
+
+    #[test]
+    fn no_rule_is_redundant() {
+        let whole = build();
+        let answers = |program: &[sock_filter], number: u32| {
+            WITNESSES.map(|argument| answer(program, AUDIT_ARCH_X86_64, number, argument))
+        };
+        for (place, (number, rule)) in TABLE.iter().enumerate() {
+            let mut without = TABLE.to_vec();
+            without.remove(place);
+            let without = compile(&without);
+            assert_ne!(answers(&without, *number), answers(&whole, *number), "call {number} needs no row");
+            for other in [number.saturating_sub(1), number + 1].into_iter().filter(|other| other != number) {
+                assert_eq!(answers(&without, other), answers(&whole, other), "row {number} is about {other}");
+            }
+            if *rule != Rule::Allow {
+                let mut plain = TABLE.to_vec();
+                plain[place].1 = Rule::Allow;
+                assert_ne!(
+                    answers(&compile(&plain), *number),
+                    answers(&whole, *number),
+                    "{rule:?} of {number}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn every_instruction_is_executed_by_some_call() {
+        let program = build();
+        let mut executed = vec![false; program.len()];
+        for arch in [AUDIT_ARCH_X86_64, 0x4000_0003] {
+            for number in (0..NUMBERS).chain([X32_BIT + 39]) {
+                for argument in WITNESSES {
+                    trace(&program, arch, number, argument, &mut |at| executed[at] = true);
+                }
+            }
+        }
+        let dead: Vec<usize> = (0..program.len()).filter(|at| !executed[*at]).collect();
+        assert!(dead.is_empty(), "never reached: {dead:?}");
+        assert!(program.len() < 4096, "the kernel takes no more");
+    }
+
+    #[test]
+    fn a_sync_of_all_disks_is_only_said_to_be_done() {
+        assert_eq!(call(libc::SYS_sync, 0), DONE);
+        assert_eq!(call(libc::SYS_fsync, 0), ALLOW);
     }
 
     #[test]

@@ -15,6 +15,7 @@ mod process;
 mod serve;
 mod setup;
 mod syscalls;
+mod terminal;
 mod watch;
 
 use enclos_init::channel;

@@ -8,7 +8,7 @@ use crate::operation;
 use crate::process;
 use crate::watch::Watch;
 use enclos_init::channel::{self, Frame};
-use enclos_init::wire::{Counters, Ended, Kind, Ready, Reason, Run, Setup, Step};
+use enclos_init::wire::{BACKGROUND, Counters, Ended, Kind, Ready, Reason, Run, Setup, Step};
 use rustix::event::{PollFd, PollFlags};
 use rustix::process::{Pid, Signal, WaitOptions, WaitStatus};
 use std::io;
@@ -21,6 +21,8 @@ const GRACE: Duration = Duration::from_secs(2);
 const TOOL_TIME: Duration = Duration::from_mins(1);
 /// Later than anything.
 const NEVER: Duration = Duration::from_hours(24);
+/// Longest run of a command that has no limit of its own: longer than any session.
+const ENDLESS: Duration = Duration::from_hours(24 * 365);
 
 /// A child at work.
 struct Child {
@@ -161,7 +163,9 @@ impl Serve {
                 let ids: Vec<u32> = self
                     .children
                     .iter()
-                    .filter(|child| !child.told && (frame.id == 0 || child.id == frame.id))
+                    .filter(|child| {
+                        !child.told && (child.id == frame.id || frame.id == 0 && child.id & BACKGROUND == 0)
+                    })
                     .map(|child| child.id)
                     .collect();
                 for id in ids {
@@ -180,7 +184,7 @@ impl Serve {
                 self.prepare_next();
                 Some(())
             }
-            Kind::Setup | Kind::Ready | Kind::Failed | Kind::Ended => None,
+            Kind::Setup | Kind::Ready | Kind::Failed | Kind::Ended | Kind::Terminal => None,
         }
     }
 
@@ -202,7 +206,7 @@ impl Serve {
                 outcome: Some(waiting.outcome),
                 told: false,
                 silent: false,
-                deadline: Instant::now() + Duration::from_millis(run.milliseconds),
+                deadline: Instant::now() + Duration::from_millis(run.milliseconds).min(ENDLESS),
                 reason: None,
             }),
             Err(error) => not_started(frame.id, &channel, error.raw_os_error()),

@@ -125,6 +125,9 @@ pub const ANSWER_FD: i32 = 4;
 /// How a file operation ends that could not be confined, or whose program could not be had.
 pub const UNCONFINED: u8 = 125;
 
+/// The bit in the number of a request that says: in the background.
+pub const BACKGROUND: u32 = 1 << 31;
+
 /// What frames carry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
@@ -138,12 +141,14 @@ pub enum Kind {
     Run = 4,
     /// To the init: a file operation, with channel, pipe, request and program.
     File = 5,
-    /// To the init: end the command of this id, or all with id 0.
+    /// To the init: end the command of this id, or with id 0 all that are not in the background.
     Kill = 6,
     /// From the init, on a request's own channel: an [`Ended`].
     Ended = 7,
     /// To the init, once, before the first command: a [`Counters`] with its descriptors in the same order.
     Counters = 8,
+    /// From a command's first process, on its first stream: its terminal.
+    Terminal = 9,
 }
 
 impl Kind {
@@ -158,6 +163,7 @@ impl Kind {
             6 => Self::Kill,
             7 => Self::Ended,
             8 => Self::Counters,
+            9 => Self::Terminal,
             _ => return None,
         })
     }
@@ -271,6 +277,8 @@ pub struct Run {
     pub text: String,
     /// Milliseconds until it is ended.
     pub milliseconds: u64,
+    /// It gets a terminal, whose other side is sent on the first of its streams.
+    pub terminal: bool,
 }
 
 /// A request is over and nothing of it is left.

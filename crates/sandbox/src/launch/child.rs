@@ -1,11 +1,11 @@
-//! The new process between its birth and becoming the init. It is a copy of one thread of a program with many, so it
-//! may do nothing but plain system calls on memory prepared beforehand: no allocation, no lock, no panic. It waits
-//! until its user numbers are mapped, becomes the agent, takes the mounts it needs, arranges its descriptors, and
-//! executes the init with one argument and an empty environment.
-use super::owned;
+//! The new process between its birth and becoming the init. It runs on a stack of its own in the memory of the program that
+//! made it, which copies nothing; the thread that made it stands still meanwhile. So it may do nothing but plain system
+//! calls on memory prepared beforehand: no allocation, no lock, no panic. It says that it is there, waits until its user
+//! numbers are mapped, becomes the agent, takes the mounts it needs, arranges its descriptors, and executes the init with
+//! one argument and an empty environment.
 use enclos_init::wire::{AGENT, CONTROL_FD, FIRST_FD, IMAGE_FD, Step, to_bytes};
 use std::io;
-use std::os::fd::OwnedFd;
+use std::sync::atomic::AtomicI32;
 
 /// Where a descriptor comes from.
 #[derive(Debug, Clone, Copy)]
@@ -66,6 +66,8 @@ impl Call {
 /// What the new process needs, complete before it exists.
 #[derive(Debug)]
 pub(super) struct Child {
+    /// The maker's end of the control socket. A copy of it would keep the socket open when the maker is gone.
+    ours: i32,
     control: i32,
     image: i32,
     trouble: i32,
@@ -84,23 +86,31 @@ const NAMESPACES: libc::c_int = libc::CLONE_NEWUSER
     | libc::CLONE_NEWCGROUP;
 
 impl Child {
-    pub(super) fn new(control: i32, image: i32, trouble: i32, sources: Vec<Source>, root: bool) -> Self {
+    pub(super) fn new(
+        ours: i32,
+        control: i32,
+        image: i32,
+        trouble: i32,
+        sources: Vec<Source>,
+        root: bool,
+    ) -> Self {
         let moved = vec![-1; sources.len()];
-        Self { control, image, trouble, sources, moved, root }
+        Self { ours, control, image, trouble, sources, moved, root }
     }
 
-    /// Makes the process. Answers its number and its handle.
-    pub(super) fn start(&mut self) -> io::Result<(i32, OwnedFd)> {
-        let mut process: libc::c_int = -1;
-        let flags = libc::c_long::from(NAMESPACES | libc::CLONE_PIDFD | libc::SIGCHLD);
-        // SAFETY: without CLONE_VM and with no stack this is a fork; the pointer is to an integer that outlives it.
-        let pid = unsafe { libc::syscall(libc::SYS_clone, flags, 0usize, &raw mut process, 0usize, 0usize) };
-        if pid == 0 {
-            self.become_init();
-        }
-        enclos_init::sys::done(pid)?;
-        let pid = i32::try_from(pid).map_err(|_| io::Error::from_raw_os_error(libc::ERANGE))?;
-        Ok((pid, owned(process)))
+    /// Makes the process and leaves its number in `born` before it runs. Comes back when it is the init, or has ended.
+    pub(super) fn start(&mut self, born: &AtomicI32) -> io::Result<()> {
+        // Sixteen bytes each, as a stack is aligned.
+        let mut stack = vec![0u128; 2048];
+        let top = stack.as_mut_ptr_range().end;
+        let flags =
+            NAMESPACES | libc::CLONE_VM | libc::CLONE_VFORK | libc::CLONE_PARENT_SETTID | libc::SIGCHLD;
+        let this = std::ptr::from_mut(self).cast();
+        // SAFETY: the child has a stack of its own. Stack, `self` and the number outlive its use of this memory, since
+        // with CLONE_VFORK the call comes back only when the child has executed another program or ended; until then
+        // nobody else uses them, and the error number that both would write belongs to this thread, which stands still.
+        let pid = unsafe { libc::clone(new_process, top.cast(), flags, this, born.as_ptr()) };
+        enclos_init::sys::done(pid.into())
     }
 
     fn become_init(&mut self) -> ! {
@@ -133,6 +143,8 @@ impl Child {
     }
 
     fn prepare(&mut self) -> Result<(), (Call, i32)> {
+        // SAFETY: a number; the descriptor is this process's own copy.
+        unsafe { libc::close(self.ours) };
         self.wait_for_maps()?;
         if self.root {
             become_agent()?;
@@ -141,9 +153,15 @@ impl Child {
         self.arrange()
     }
 
-    /// The parent sends one byte when this process's user numbers are mapped.
+    /// The other side hears that this process is there, and sends one byte when its user numbers are mapped. It closes
+    /// the socket instead when it ends.
     fn wait_for_maps(&self) -> Result<(), (Call, i32)> {
-        let mut byte = 0u8;
+        let mut byte = b'h';
+        // SAFETY: one byte, and its length.
+        let told = unsafe { libc::send(self.control, (&raw const byte).cast(), 1, libc::MSG_NOSIGNAL) };
+        if told != 1 {
+            return Err((Call::Wait, 1));
+        }
         // SAFETY: one byte of room for one byte.
         let length = unsafe { libc::read(self.control, (&raw mut byte).cast(), 1) };
         if length == 1 { Ok(()) } else { Err((Call::Wait, 0)) }
@@ -182,6 +200,12 @@ impl Child {
         let closed = unsafe { libc::syscall(libc::SYS_close_range, number + 1, libc::c_uint::MAX, 0) };
         if closed == 0 { Ok(()) } else { Err((Call::Descriptors, number)) }
     }
+}
+
+extern "C" fn new_process(child: *mut libc::c_void) -> libc::c_int {
+    // SAFETY: what `start` passed, which stands still and uses it no more until this process is gone.
+    let child = unsafe { &mut *child.cast::<Child>() };
+    child.become_init()
 }
 
 fn become_agent() -> Result<(), (Call, i32)> {

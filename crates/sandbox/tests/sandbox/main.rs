@@ -1,10 +1,12 @@
 //! The sandbox from outside. When run by root every test runs twice: as root, and as a plain user in a copy of this
 //! program.
 #![expect(clippy::disallowed_methods, reason = "tests start host programs and read where they are")]
+mod background;
 mod commands;
 mod escapes;
 mod files;
 mod git;
 mod life;
+mod programs;
 mod support;
 mod workspace;
