@@ -208,8 +208,11 @@ fn every_policy_that_comes_with_the_product_fits_the_schema() {
     for entry in std::fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
         if path.extension().is_some_and(|end| end == "toml") {
-            let kind =
-                if path.to_str().unwrap().ends_with(".cases.toml") { Kind::Cases } else { Kind::Policy };
+            let kind = match path.file_name().and_then(|name| name.to_str()).unwrap() {
+                name if name.ends_with(".cases.toml") => Kind::Cases,
+                "repository.toml" => Kind::Repository,
+                _ => Kind::Policy,
+            };
             let text = std::fs::read_to_string(&path).unwrap();
             let told: Vec<String> =
                 validator(kind).iter_errors(&instance(&text)).map(|error| error.to_string()).collect();

@@ -42,7 +42,8 @@ fn may_write(program: &str) -> bool {
     program.rfind('>').is_some_and(|last| program.get(..last).is_none_or(|before| before.contains("print")))
 }
 
-/// The texts that an `awk` program hands to a shell: what it gives to `system` or a pipe.
+/// The texts that an `awk` program hands to a shell: what it gives to `system` or a pipe;
+/// and the files it writes, as redirections.
 pub(in crate::command) fn commands(arguments: &[Argument]) -> Vec<String> {
     let mut commands = Vec::new();
     for argument in arguments {
@@ -56,6 +57,10 @@ pub(in crate::command) fn commands(arguments: &[Argument]) -> Vec<String> {
             let after = text.get(at + 1..).unwrap_or("").trim_start_matches('&').trim_start();
             commands.extend(leading_string(after));
             commands.extend(trailing_string(text.get(..at).unwrap_or("")));
+        }
+        for (at, _) in text.match_indices('>') {
+            let after = text.get(at + 1..).unwrap_or("").trim_start();
+            commands.extend(leading_string(after).map(|file| super::sed::redirection(&file)));
         }
     }
     commands

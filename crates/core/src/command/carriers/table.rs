@@ -124,6 +124,10 @@ pub(super) static CARRIERS: &[Carrier] = &[
     options(&["runuser", "sg"], "c", "command session-command"),
     options(&["start-stop-daemon"], "ax", "startas exec"),
     options(&["split"], "", "filter"),
+    options(&["fish", "nu", "elvish", "xonsh"], "", "command commands init-command"),
+    Carrier { way: Way::Guess, ..words(&["pwsh", "powershell"], &["-c", "-C", "-command", "-Command"]) },
+    Carrier { way: Way::Guess, ..words(&["cmd"], &["/c", "/C", "/k", "/K"]) },
+    Carrier { way: Way::Behind, ..words(&["cmd"], &["/c", "/C", "/k", "/K"]) },
     // Builtins.
     Carrier { way: Way::Behind, ..words(&["jobs"], &["-x"]) },
     options(&["complete", "compgen", "mapfile", "readarray"], "C", ""),

@@ -185,8 +185,12 @@ impl<'r> Judge<'r> {
             self.lost = true;
             return;
         };
-        if target.is_system() && self.directories.len() < MAX_DIRECTORIES {
-            self.directories.push(target.clone());
+        // It may fail, and then what follows runs where the text began.
+        let begun = Directory::workspace();
+        for directory in [Some(begun), target.is_system().then(|| target.clone())].into_iter().flatten() {
+            if self.directories.len() < MAX_DIRECTORIES && !self.directories.contains(&directory) {
+                self.directories.push(directory);
+            }
         }
         if let Some(current) = self.directories.first_mut() {
             *current = target;
