@@ -97,7 +97,7 @@ mod tests {
 
     #[test]
     fn more_names_than_are_kept_are_told() {
-        let many: String = (0..600).map(|n| format!("f{n} ")).collect();
+        let many = (0..600).map(|n| format!("f{n}")).collect::<Vec<_>>().join(" ");
         let reading =
             judge(&format!("cat {many}"), &Rules { base: Verdict::Ask, contained: false, freed: &[] });
         assert!(reading.names.more && reading.names.words.len() == super::MOST);
