@@ -13,9 +13,9 @@ fn alone(test: &str, count: &str) {
         .env(COUNT, count)
         .output()
         .expect("this program again");
-    let text =
+    let told =
         String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success() && text.contains("1 passed"), "{text}");
+    assert!(output.status.success() && told.contains("1 passed"), "{told}");
 }
 
 /// What this process holds, and what of the machine could be left.
@@ -97,7 +97,7 @@ fn many_in_turn() {
 #[test]
 fn heavy_two_hundred_in_turn_leave_nothing() {
     everyone("leftovers::heavy_two_hundred_in_turn_leave_nothing", || {
-        alone("leftovers::many_in_turn", "200")
+        alone("leftovers::many_in_turn", "200");
     });
 }
 
