@@ -7,7 +7,8 @@ fn refused(world: &World, args: &[&str], expected: &str) {
     let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
     assert_eq!(output.status.code(), Some(2), "{stderr}");
     assert!(stderr.contains(expected), "{stderr}");
-    assert!(!world.home().join("state.db").exists());
+    let sessions = std::fs::read_dir(world.home().join("sessions"));
+    assert_eq!(sessions.map_or(0, Iterator::count), 0, "no session was begun");
 }
 
 #[test]

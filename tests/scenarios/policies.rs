@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use serde_json::{Value, json};
 
-use crate::harness::{Watched, World, bash, call, say, text, turn};
+use crate::harness::{Watched, World, bash, call, program, say, text, turn};
 
 /// A policy under which everything inside the sandbox runs.
 const FREE: &str = r#"name = "free"
@@ -262,4 +262,62 @@ fn an_approval_under_another_policy_is_judged_afresh() {
     assert_eq!(again.code, 4, "{:#?}", again.events);
     let export = String::from_utf8(world.output(&["journal", "export"]).stdout).unwrap();
     assert!(export.contains("superseded"), "{export}");
+}
+
+#[test]
+fn rollback_goes_to_the_last_policy_that_could_be_read() {
+    let world = World::new();
+    apply(&world, "one.toml", FREE, &["instance"]);
+    apply(&world, "two.toml", NO_BASH, &["instance"]);
+    for broken in [&b"name = \"x\"\nverdct = 1\n"[..], &b"\xff\xfe not text"[..], &[]] {
+        if broken.is_empty() {
+            std::fs::remove_file(in_force(&world)).unwrap();
+        } else {
+            std::fs::write(in_force(&world), broken).unwrap();
+        }
+        let back = json_of(&world, &["policy", "rollback", "--json"]);
+        assert_eq!((&back["version"], &back["restored"]), (&json!(2), &json!(2)), "{broken:?}");
+        assert_eq!(std::fs::read_to_string(in_force(&world)).unwrap(), NO_BASH);
+    }
+    assert_eq!(json_of(&world, &["policy", "rollback", "--json"])["restored"], 1, "then to the one before");
+    std::fs::write(in_force(&world), b"\xff").unwrap();
+    apply(&world, "two.toml", NO_BASH, &["instance"]);
+    std::fs::write(in_force(&world), b"\xff").unwrap();
+    assert_eq!(json_of(&world, &["policy", "apply", "--remove", "--json"])["removed"], true);
+    assert!(!in_force(&world).exists());
+}
+
+#[test]
+fn a_policy_that_is_no_plain_file_is_refused_and_never_waited_for() {
+    let world = World::new();
+    let pipe = world.path("pipe.toml");
+    assert!(program("mkfifo").arg(&pipe).status().unwrap().success());
+    for odd in [text(&pipe), text(&world.repo()), "/dev/zero".to_owned()] {
+        for args in [&["policy", "check", &odd][..], &["policy", "apply", &odd]] {
+            assert!(refused(&world, args).contains("not a plain file"), "{args:?}");
+        }
+    }
+    std::fs::create_dir_all(world.home()).unwrap();
+    std::fs::rename(&pipe, in_force(&world)).unwrap();
+    let model = world.script(&[say("done")]);
+    assert!(refused(&world, &["run", "--headless", "--model", &model, "x"]).contains("not a plain file"));
+}
+
+#[test]
+fn a_shadow_rule_is_reported_and_not_enforced() {
+    let world = World::new();
+    let shadow = format!(
+        "{FREE}[[rule]]\nid = \"free.soon\"\ncommand = [\"touch\"]\nverdict = \"disabled\"\nshadow = true\n"
+    );
+    apply(&world, "shadow.toml", &shadow, &["instance"]);
+    let model = world.script(&[turn(&[bash("touch made"), bash("true")]), say("done")]);
+    let run = world.headless(&["run", "--headless", "--output", "stream-json", "--model", &model, "x"]);
+    let decided = run.of("call.decided");
+    assert_eq!(decided[0]["verdict"], "allow");
+    let said = json!([{"rule": "free.soon", "scope": "instance", "verdict": "disabled"}]);
+    assert_eq!(decided[0]["shadow"], said, "{:#?}", decided[0]);
+    assert!(decided[1].get("shadow").is_none(), "{:#?}", decided[1]);
+    let export = String::from_utf8(world.output(&["journal", "export"]).stdout).unwrap();
+    let intents: Vec<&str> = export.lines().filter(|line| line.contains("\"call.intent\"")).collect();
+    assert_eq!(intents.iter().filter(|line| line.contains("free.soon")).count(), 1, "{intents:#?}");
 }

@@ -14,6 +14,11 @@ pub fn is_read(tool: &str) -> bool {
     matches!(tool, "read" | "list" | "glob" | "grep")
 }
 
+/// Whether a tool works on one path of the workspace, told from there.
+pub fn is_file(tool: &str) -> bool {
+    is_read(tool) || matches!(tool, "write" | "edit" | "delete")
+}
+
 /// The built-in tools, in the order in which the model sees them.
 pub fn built_in() -> Vec<ToolSpec> {
     let path = || json!({"type": "string", "minLength": 1, "maxLength": 4096});

@@ -52,6 +52,29 @@ fn a_text_is_cut_into_its_commands() {
 }
 
 #[test]
+fn extended_patterns_are_read_where_bash_reads_them() {
+    let verdict = |text: &str| judge(text, &Rules { base: Allow, contained: true, freed: &[] });
+    for text in
+        ["ls @(a|b)", "shopt -s extglob; ls !(a)", "(shopt -s extglob\nls !(a))", "shopt -u extglob\nls !(a)"]
+    {
+        assert!(verdict(text).unreadable.is_some(), "{text}");
+    }
+    for (text, wanted) in [
+        ("shopt -s extglob\nls @(a|b) x*(y) ?(z)", Allow),
+        ("shopt -s extglob\nrm -f !(*.keep)", Allow),
+        ("[[ $x == +([0-9]) ]]", Allow),
+        ("shopt -s extglob\n@(ls|id)", Ask),
+        ("shopt -s extglob\nrm -rf /!(tmp)", Disabled),
+        ("shopt -s extglob\nrm -rf /@(etc|usr)/x", Disabled),
+        ("shopt -s extglob\nls @(a|$(sudo id))", Disabled),
+        ("shopt -s extglob\n!(sudo id)", Disabled),
+    ] {
+        let reading = verdict(text);
+        assert_eq!((reading.verdict, reading.unreadable), (wanted, None), "{text}");
+    }
+}
+
+#[test]
 fn words_are_shown_as_the_program_gets_them() {
     for (text, argv) in [
         (r#"a 'b c' "d e" f\ g h"#, "a·b c·d e·f g·h"),

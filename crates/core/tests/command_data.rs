@@ -2,8 +2,11 @@
 //!
 //! The tables under `tests/data/command` say what each must get; these tests only compare.
 
+use enclos_core::args::{Schema, parse, validate};
 use enclos_core::command::{Rules, judge};
+use enclos_core::policy::{Caller, Layer, Policy, Preset, Request, Role, Scope, Surface, Tool};
 use enclos_core::verdict::Verdict;
+use serde_json::json;
 
 macro_rules! table {
     ($name:literal) => {
@@ -32,36 +35,61 @@ fn none_wrong(wrong: &[String]) {
     assert!(wrong.is_empty(), "{} wrong:\n{}", wrong.len(), wrong.join("\n"));
 }
 
+/// What a preset says of a command, rules and all.
+fn under(policy: &Policy, command: &str) -> Verdict {
+    let schema =
+        Schema::new(&json!({"type": "object", "properties": {"command": {"type": "string"}}})).unwrap();
+    let args = validate(parse(&json!({ "command": command }).to_string()).unwrap(), &schema).unwrap();
+    let tool = Tool::named("bash");
+    let caller = Caller { tool: &tool, role: Role::Developer, surface: Surface::Terminal };
+    policy.judge(&Request { caller, args: &args }).verdict
+}
+
 #[test]
 fn everyday_commands_get_what_a_maintainer_expects() {
+    let presets = Preset::ALL.map(|preset| {
+        let layer = Layer { scope: Scope::Project, source: preset.to_string(), text: preset.text() };
+        (preset, Policy::load(&[layer]).unwrap())
+    });
     let mut wrong = Vec::new();
     let mut count = 0;
     for row in rows(table!("everyday.tsv")) {
-        let [wanted, contained, json] = row.as_slice() else { panic!("{row:?}") };
+        let [wanted, by_preset @ .., json] = row.as_slice() else { panic!("{row:?}") };
         let command = text(json);
-        let asks = if *wanted == "disabled" { Verdict::Disabled } else { Verdict::Ask };
-        for (base, contains, wanted) in [
-            (Verdict::Allow, false, verdict(wanted)),
-            (Verdict::Allow, true, verdict(contained)),
-            (Verdict::Ask, false, asks),
-            (Verdict::Ask, true, asks),
-            (Verdict::Disabled, true, Verdict::Disabled),
-        ] {
-            let got = read(&command, base, contains);
-            if got != wanted {
-                wrong.push(format!("{command:?} under {base}, contained {contains}: {got}, not {wanted}"));
+        let got = read(&command, Verdict::Allow, false);
+        if got != verdict(wanted) {
+            wrong.push(format!("{command:?} is read as {got}, not {wanted}"));
+        }
+        assert_eq!(by_preset.len(), presets.len(), "{row:?}");
+        for ((preset, policy), wanted) in presets.iter().zip(by_preset) {
+            let got = under(policy, &command);
+            if got != verdict(wanted) {
+                wrong.push(format!("{command:?} under {preset}: {got}, not {wanted}"));
             }
         }
         count += 1;
     }
-    assert!(count >= 500, "{count}");
+    assert!(count >= 1000, "{count}");
     none_wrong(&wrong);
+}
+
+#[test]
+fn a_stricter_base_is_never_softened_by_what_is_read() {
+    for row in rows(table!("everyday.tsv")) {
+        let command = text(row.last().unwrap());
+        for contained in [false, true] {
+            let refused = read(&command, Verdict::Allow, contained) == Verdict::Disabled;
+            let asks = if refused { Verdict::Disabled } else { Verdict::Ask };
+            assert_eq!(read(&command, Verdict::Ask, contained), asks, "{command:?}");
+            assert_eq!(read(&command, Verdict::Disabled, contained), Verdict::Disabled, "{command:?}");
+        }
+    }
 }
 
 #[test]
 fn no_everyday_command_is_refused_without_a_family() {
     for row in rows(table!("everyday.tsv")) {
-        let command = text(row[2]);
+        let command = text(row.last().unwrap());
         let reading = judge(&command, &Rules { base: Verdict::Allow, contained: true, freed: &[] });
         assert!(reading.unreadable.is_none(), "{command:?}: {reading:?}");
         for piece in reading.pieces.iter().filter(|piece| piece.verdict == Verdict::Disabled) {

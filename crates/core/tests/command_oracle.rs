@@ -42,9 +42,9 @@ fn bash_accepts(texts: &[String]) -> Option<Vec<bool>> {
 
 /// Kinds that `bash -n` lets through and refuses, or reads otherwise, only when it runs them.
 fn is_explained(text: &str, reason: &str) -> bool {
-    // Text that bash parses when it runs it: backquotes, bodies of here-documents, strings for other shells.
-    let parsed_later =
-        text.contains('`') || text.contains("<<") || text.contains("sh -") || text.contains("$((");
+    // Text that bash parses when it runs it: backquotes, bodies of here-documents, strings for other shells, names
+    // with a subscript.
+    let parsed_later = ["`", "<<", "sh -", "$((", "[$("].iter().any(|mark| text.contains(mark));
     let handed_on = text.contains("env ")
         || text.contains("script ")
         || text.contains("flock ")

@@ -5,6 +5,12 @@ use enclos_core::ids::RuleId;
 use enclos_core::verdict::Verdict;
 use proptest::prelude::*;
 
+macro_rules! table {
+    ($name:literal) => {
+        include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/data/command/", $name))
+    };
+}
+
 const WRAPPERS: [&str; 12] = [
     "env ",
     "env A=1 ",
@@ -57,6 +63,47 @@ const PARTS: [&str; 34] = [
     "{a,b}",
 ];
 
+/// Places that run a list of commands.
+const AROUND: [&str; 8] = [
+    "@",
+    "( @ )",
+    "{ @\n}",
+    "if @\nthen ls; fi",
+    "while @\ndo break; done",
+    "f() { @\n}",
+    "echo \"$(@\n)\"",
+    "for i in 1; do @\ndone",
+];
+
+/// The commands of the tables.
+fn of_tables() -> impl Iterator<Item = String> {
+    let rows =
+        [table!("everyday.tsv"), table!("hidden.tsv")].into_iter().flat_map(|table| table.lines().skip(1));
+    rows.map(|row| serde_json::from_str(row.rsplit('\t').next().unwrap()).unwrap())
+}
+
+/// Commands that end where they end, so that others can stand behind them on the same line. A path upwards names
+/// another place behind `cd`, and is left out.
+fn joinable() -> Vec<String> {
+    let rules = Rules { base: Verdict::Allow, contained: false, freed: &[] };
+    let ends = |text: &String| {
+        judge(text, &rules).unreadable.is_none()
+            && !text.contains(['#', '\n'])
+            && !text.ends_with(['\\', '&', ';'])
+            && !text.contains("..")
+    };
+    of_tables().filter(ends).collect()
+}
+
+/// Commands of one program with plain words; words of bash itself mean another thing behind a program.
+fn plain() -> Vec<String> {
+    let plain = |text: &String| {
+        text.chars().all(|c| c.is_ascii_alphanumeric() || " -_./,:@".contains(c))
+            && !["time", "coproc", "exec", "eval"].iter().any(|word| text.starts_with(word))
+    };
+    of_tables().filter(plain).collect()
+}
+
 fn read(text: &str, contained: bool) -> Verdict {
     judge(text, &Rules { base: Verdict::Allow, contained, freed: &[] }).verdict
 }
@@ -85,6 +132,8 @@ fn command() -> impl Strategy<Value = &'static str> {
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
     #[test]
     fn no_text_makes_it_panic(text in any::<String>()) {
         let reading = judge(&text, &Rules { base: Verdict::Allow, contained: true, freed: &[] });
@@ -109,6 +158,18 @@ proptest! {
     }
 
     #[test]
+    fn commands_of_the_tables_joined_are_no_softer_than_each(
+        commands in prop::collection::vec(prop::sample::select(joinable()), 2..5),
+        separator in prop::sample::select(&SEPARATORS[..]),
+        around in prop::collection::vec(prop::sample::select(&AROUND[..]), 0..4),
+        contained in any::<bool>(),
+    ) {
+        let strictest = commands.iter().map(|command| read(command, contained)).max().unwrap();
+        let joined = around.iter().fold(commands.join(separator), |inner, around| around.replace('@', &inner));
+        prop_assert!(read(&joined, contained) >= strictest, "{}", joined);
+    }
+
+    #[test]
     fn any_text_behind_a_refused_one_stays_refused(text in bash(), separator in prop::sample::select(&SEPARATORS[..])) {
         prop_assert_eq!(read(&format!("sudo id{separator}{text}"), true), Verdict::Disabled);
     }
@@ -121,6 +182,16 @@ proptest! {
     ) {
         let wrapped = format!("{}{inner}", wrappers.concat());
         prop_assert!(read(&wrapped, contained) >= read(inner, contained), "{}", wrapped);
+    }
+
+    #[test]
+    fn wrappers_of_the_tables_never_loosen_plain_commands(
+        command in prop::sample::select(plain()),
+        wrappers in prop::collection::vec(prop::sample::select(table!("wrappers.txt").lines().collect::<Vec<_>>()), 1..4),
+        contained in any::<bool>(),
+    ) {
+        let wrapped = wrappers.iter().fold(command.clone(), |inner, wrapper| wrapper.replace('@', &inner));
+        prop_assert!(read(&wrapped, contained) >= read(&command, contained), "{}", wrapped);
     }
 
     #[test]

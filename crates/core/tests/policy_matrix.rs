@@ -1,5 +1,6 @@
-//! Role × category × surface × policy, compared with a table that people read.
+//! Role × category × surface × scope, compared with a table that people read.
 //!
+//! The presets in a project; an instance alone; and rules below it in every scope that may have them.
 //! `tests/data/policy/matrix.txt`: one line a policy, tool and role; the answers for the surfaces in their order.
 //! A changed answer is written into the table by hand.
 
@@ -19,15 +20,22 @@ fn policies() -> Vec<(&'static str, Policy)> {
         Policy::load(&[layer]).unwrap()
     };
     let (instance, project) = (data("instance.toml"), data("project.toml"));
+    let repository = data("repository.toml");
     let layer = |scope, text| Layer { scope, source: scope.to_string(), text };
-    let scopes = [layer(Scope::Instance, instance.as_str()), layer(Scope::Project, project.as_str())];
+    let below = |scope: Scope| {
+        let text = if scope == Scope::Repository { &repository } else { &project };
+        Policy::load_standing(&[layer(Scope::Instance, &instance), layer(scope, text)]).unwrap()
+    };
     vec![
         ("defaults", Policy::load(&[]).unwrap()),
         ("strict", preset(Preset::Strict)),
         ("balanced", preset(Preset::Balanced)),
         ("open", preset(Preset::Open)),
-        ("instance", Policy::load(&scopes[..1]).unwrap()),
-        ("scopes", Policy::load(&scopes).unwrap()),
+        ("instance", Policy::load(&[layer(Scope::Instance, &instance)]).unwrap()),
+        ("group", below(Scope::Group)),
+        ("project", below(Scope::Project)),
+        ("repository", below(Scope::Repository)),
+        ("session", below(Scope::Session)),
     ]
 }
 
@@ -52,7 +60,7 @@ fn every_answer_is_the_one_in_the_table() {
     for (name, policy) in policies() {
         for tool in tools() {
             for role in Role::ALL {
-                write!(table, "{name:<9} {:<15} {role:<11}", tool.name()).unwrap();
+                write!(table, "{name:<10} {:<15} {role:<11}", tool.name()).unwrap();
                 for surface in Surface::ALL {
                     let caller = Caller { tool: &tool, role, surface };
                     let decision = policy.judge_tool(&caller);
@@ -67,6 +75,7 @@ fn every_answer_is_the_one_in_the_table() {
     let expected = data("matrix.txt");
     let wanted: Vec<&str> = expected.lines().filter(|line| !line.starts_with('#')).collect();
     let found: Vec<&str> = table.lines().collect();
+
     for (found, wanted) in found.iter().zip(&wanted) {
         assert_eq!(found, wanted);
     }

@@ -14,7 +14,7 @@ fn instance(text: &str) -> Value {
 }
 
 fn loads(kind: Kind, text: &str) -> Result<(), String> {
-    let scope = if kind == Kind::Repository { Scope::Repository } else { Scope::Project };
+    let scope = if kind == Kind::Repository { Scope::Repository } else { Scope::Instance };
     match kind {
         Kind::Policy | Kind::Repository => {
             let layer = Layer { scope, source: "p".to_owned(), text };
@@ -32,7 +32,7 @@ const TABLES: [(Kind, &str, &str, &str); 16] = [
     (
         Kind::Policy,
         "/rule/when",
-        "[[rule]]\ntool = \"read\"\nverdict = \"ask\"\n[[rule.when]]\npointer = \"/a\"\n",
+        "[[rule]]\ntool = \"files/get\"\nverdict = \"ask\"\n[[rule.when]]\npointer = \"/a\"\n",
         "name = \"p\"\n",
     ),
     (
@@ -155,13 +155,12 @@ fn texts(key: &str, value: &str) -> Vec<(Kind, String)> {
         }
         let rule = match (path, key) {
             ("/rule", "verdict") => "tool = \"bash\"\n",
-            ("/rule", "tool") => "verdict = \"ask\"\n",
+            ("/rule", "tool") | ("/case", "tool" | "command") => "verdict = \"ask\"\n",
             ("/rule", "shadow" | "id" | "reason" | "role" | "surface" | "category" | "server") => {
                 "tool = \"*\"\nverdict = \"ask\"\n"
             }
             ("/rule", _) => "tool = \"bash\"\nverdict = \"ask\"\n",
             ("/case", "verdict") => "tool = \"read\"\n",
-            ("/case", "tool" | "command") => "verdict = \"ask\"\n",
             ("/case", _) => "tool = \"read\"\nverdict = \"ask\"\n",
             _ => "",
         };
@@ -209,8 +208,11 @@ fn every_policy_that_comes_with_the_product_fits_the_schema() {
     for entry in std::fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
         if path.extension().is_some_and(|end| end == "toml") {
-            let kind =
-                if path.to_str().unwrap().ends_with(".cases.toml") { Kind::Cases } else { Kind::Policy };
+            let kind = match path.file_name().and_then(|name| name.to_str()).unwrap() {
+                name if name.ends_with(".cases.toml") => Kind::Cases,
+                "repository.toml" => Kind::Repository,
+                _ => Kind::Policy,
+            };
             let text = std::fs::read_to_string(&path).unwrap();
             let told: Vec<String> =
                 validator(kind).iter_errors(&instance(&text)).map(|error| error.to_string()).collect();

@@ -10,7 +10,7 @@ use enclos_core::args::Schema;
 use enclos_core::decision::DecidedBy;
 use enclos_core::ids::{CallId, RuleId, SessionId};
 use enclos_core::policy::Role;
-use enclos_core::session::{Approval, Event, Grant, Remember, Session, Settlement};
+use enclos_core::session::{Approval, Event, Grant, Outcome, Phase, Remember, Session, Settlement};
 use enclos_protocol::card::Card;
 use enclos_protocol::error::{ApiError, Fault};
 use enclos_protocol::event::ApprovalState;
@@ -22,7 +22,7 @@ use crate::clock::{Clock, rfc3339};
 use crate::control;
 use crate::identity::Person;
 use crate::session::{self, Facts, Said, answer_event, checked, over, record_beside, state_view};
-use crate::sessions::of_store;
+use crate::sessions::{self, of_store};
 
 /// What is needed to see and answer questions.
 #[derive(Clone)]
@@ -229,6 +229,33 @@ impl Desk {
         })
     }
 
+    /// Stops a session: by an order to who works on it, else in the store.
+    ///
+    /// # Errors
+    /// When there is no such session, it is closed already, or somebody is taking it up.
+    pub(crate) async fn stop(&self, id: &SessionId, at_terminal: bool) -> Result<(), ApiError> {
+        self.store.session(id).map_err(|error| of_store(&error))?;
+        let sent = Sent { order: Order::Stop, at_terminal };
+        if matches!(control::send(&self.run, id, &sent).await, Ok(Some(Reply::Taken))) {
+            return Ok(());
+        }
+        let lease = self.lease(id)?;
+        let (state, _) = session::replay(&self.store, id)?;
+        if let Phase::Closed(_) = state.phase() {
+            let message = format!("the session `{id}` is closed already: there is nothing to stop");
+            return Err(
+                ApiError::new(Fault::Usage, message).hint(format!("see what became of it: enclos show {id}"))
+            );
+        }
+        let reason = format!("stopped by {}", self.person.user);
+        let closed = Event::Closed { outcome: Outcome::Stopped, reason };
+        session::close_quietly(&lease, &self.clock, &closed, &Facts::new())?;
+        if let Ok(folder) = self.store.session_dir(id) {
+            sessions::remove_layer(&folder.join("layer"));
+        }
+        Ok(())
+    }
+
     /// The grants of open sessions, or of one.
     pub(crate) fn grants(&self, of: Option<&SessionId>) -> Result<Vec<GrantRow>, ApiError> {
         let filter = SessionFilter { open_only: true, ..SessionFilter::default() };
@@ -252,16 +279,15 @@ impl Desk {
                 .hint("`enclos grants` lists them")
         })?;
         let sent = Sent { order: Order::RevokeGrant { grant: grant.to_owned() }, at_terminal: true };
-        let reply = match control::send(&self.run, &row.session, &sent).await.ok().flatten() {
-            Some(reply) => reply,
-            None => {
-                let lease = self.lease(&row.session)?;
-                let (mut state, _) = session::replay(&self.store, &row.session)?;
-                let now_us = self.clock.now_us();
-                session::revoke(&mut state, &lease, now_us, grant, &self.person.user)
-                    .await
-                    .map_err(|halt| ApiError::new(Fault::Internal, halt.to_string()))?
-            }
+        let at_work = control::send(&self.run, &row.session, &sent).await.ok().flatten();
+        let reply = if let Some(reply) = at_work {
+            reply
+        } else {
+            let lease = self.lease(&row.session)?;
+            let (mut state, _) = session::replay(&self.store, &row.session)?;
+            session::revoke(&mut state, &lease, self.clock.now_us(), grant, &self.person.user)
+                .await
+                .map_err(|halt| ApiError::new(Fault::Internal, halt.to_string()))?
         };
         match reply {
             Reply::Taken => Ok(GrantRow { revoked_by: Some(self.person.user.as_str().to_owned()), ..row }),

@@ -9,11 +9,10 @@ use enclos_protocol::api::Attached;
 use enclos_protocol::card::Card;
 use enclos_protocol::error::{ApiError, Fault};
 use enclos_protocol::event::{ApprovalState, Body, Event as Told, Of, SessionState};
-use enclos_protocol::order::{Order, Sent};
+use enclos_protocol::order::Order;
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 
 use crate::approvals::{Desk, Found};
-use crate::control;
 use crate::session::state_view;
 use crate::tell::Teller;
 
@@ -93,6 +92,7 @@ impl Shown {
 
     fn show(&mut self) {
         let card = Box::new(self.card.clone());
+        self.teller.tell(Body::Budget(self.card.budget));
         self.teller.tell(Body::ApprovalRequested { of: self.of.clone(), approval: self.name.clone(), card });
     }
 
@@ -145,17 +145,14 @@ impl Shown {
     }
 
     async fn stop(mut self) {
-        let session = self.desk.find(&self.name).map(|found| found.session);
-        let sent = Sent { order: Order::Stop, at_terminal: true };
-        let stopped = match &session {
-            Ok(session) => control::send(&self.desk.run, session, &sent).await.ok().flatten().is_some(),
-            Err(_) => false,
+        let stopped = match self.desk.find(&self.name) {
+            Ok(found) => self.desk.stop(&found.session, true).await,
+            Err(error) => Err(error),
         };
-        let next = match session {
-            Ok(session) if !stopped => format!("nothing works on it; to stop it: enclos stop {session}"),
-            Ok(_) | Err(_) => String::new(),
-        };
-        self.finish(130, next);
+        match stopped {
+            Ok(()) => self.finish(130, "the session is stopped".to_owned()),
+            Err(error) => self.finish(1, error.message),
+        }
     }
 
     fn finish(&mut self, exit_code: u8, next_step: String) {

@@ -33,7 +33,7 @@ pub const EVENTS: &[EventInfo] = &[
     event(
         "call.decided",
         "The call leaves `generated` with its final verdict and its author",
-        "verdict decided_by rule [reason] [pieces]",
+        "verdict decided_by rule [reason] [pieces] [shadow]",
     ),
     event("approval.requested", "A person is asked", "approval card"),
     event("approval.decided", "The question is over", "approval state [decided_by]"),
@@ -91,6 +91,7 @@ mod tests {
                 rule: RuleId::new("r"),
                 reason: text(),
                 pieces: vec![piece()],
+                shadow: vec![shadow()],
             },
             Some(Body::CallDecided { .. }) => {
                 Body::ApprovalRequested { of: of(), approval: text(), card: Box::new(card()) }
@@ -150,6 +151,11 @@ mod tests {
             "span": {"start": 0, "end": 2}, "text": "ls", "argv": ["ls"], "verdict": "allow", "rule": "r", "reason": "",
         });
         serde_json::from_value(value).expect("a piece")
+    }
+
+    fn shadow() -> enclos_core::policy::Shadow {
+        let value = serde_json::json!({"rule": "r", "scope": "project", "verdict": "disabled"});
+        serde_json::from_value(value).expect("a shadow")
     }
 
     fn card() -> Card {

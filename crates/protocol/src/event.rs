@@ -6,6 +6,7 @@
 use enclos_core::command::Piece;
 use enclos_core::decision::DecidedBy;
 use enclos_core::ids::{CallId, RuleId, SessionId};
+use enclos_core::policy::Shadow;
 use enclos_core::verdict::Verdict;
 use serde::{Deserialize, Serialize};
 
@@ -96,6 +97,9 @@ pub enum Body {
         /// The pieces of a command.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         pieces: Vec<Piece>,
+        /// What shadow rules would have said.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        shadow: Vec<Shadow>,
     },
     /// A person is asked.
     #[serde(rename = "approval.requested")]

@@ -7,6 +7,7 @@
 mod append;
 mod memory;
 mod place;
+mod reading;
 mod sandbox;
 mod session;
 mod stat;
@@ -52,6 +53,7 @@ pub(crate) fn run(words: &[String]) -> Result<(), String> {
     let mut rows = sandbox::rows(&place, effort);
     rows.extend(session::rows(&place, effort));
     rows.extend(append::rows(&place));
+    rows.extend(reading::rows(&place));
     rows.push(place.size());
     print(&rows);
     Ok(())

@@ -65,8 +65,10 @@ where
 fn saved_rows(saved: &PolicySaved, width: usize) -> Vec<Row> {
     let gutter = Gutter { first: Row::of(Role::Good, "✓ "), rest: Row::new().to(2) };
     let mut rows = exact(&gutter, Role::Plain, &text::policy_saved(saved), width);
-    rows.extend(exact(&Gutter::spaces(2), Role::Dim, &saved.file, width));
-    rows.extend(exact(&Gutter::spaces(2), Role::Dim, &saved.digest, width));
+    if !saved.removed {
+        rows.extend(exact(&Gutter::spaces(2), Role::Dim, &saved.file, width));
+        rows.extend(exact(&Gutter::spaces(2), Role::Dim, &saved.digest, width));
+    }
     for rule in &saved.overruled {
         let gutter = Gutter { first: Row::of(Role::Warn, "! "), rest: Row::new().to(2) };
         rows.extend(exact(&gutter, Role::Plain, rule, width));

@@ -24,8 +24,16 @@ pub(crate) const SHOWN_DIGEST: &str = "digest";
 /// What was saved.
 pub(crate) fn policy_saved(saved: &PolicySaved) -> String {
     let PolicySaved { scope, version, .. } = saved;
-    if saved.changed {
-        format!("version {version} of the {scope} is in force; sessions at work take it at their next call")
+    let restored =
+        saved.restored.map_or_else(String::new, |number| format!(", with the text of version {number}"));
+    if saved.changed && saved.removed {
+        format!(
+            "the {scope} has no policy of its own any more (version {version}); sessions at work take that at their next call"
+        )
+    } else if saved.changed {
+        format!(
+            "version {version} of the {scope} is in force{restored}; sessions at work take it at their next call"
+        )
     } else {
         format!("version {version} of the {scope} is in force already: nothing was changed")
     }

@@ -6,12 +6,11 @@
 use super::argument::Argument;
 use super::options::head;
 
-const SHELLS: [&str; 14] = [
+const SHELLS: [&str; 20] = [
     "sh", "bash", "zsh", "dash", "ash", "ksh", "mksh", "rbash", "yash", "posh", "lksh", "pdksh", "csh",
-    "fish",
+    "fish", "tcsh", "osh", "ysh", "nu", "xonsh", "elvish",
 ];
-const INTERPRETERS: [&str; 36] = [
-    "tcsh",
+const INTERPRETERS: [&str; 35] = [
     "python",
     "pypy",
     "pypy3",

@@ -5,15 +5,17 @@
 //! its answer only ever hardens what the policy says of a command.
 //!
 //! `parse` turns a text into a flat list of commands (`script`); `argument` and `braces` turn words into
-//! arguments; `wrappers`, `families`, `ask` and `allowed` know programs; `judge` puts it together.
+//! arguments; `wrappers`, `carriers`, `families`, `ask` and `allowed` know programs; `judge` puts it together.
 
 mod allowed;
 mod argument;
 mod ask;
 mod braces;
+mod carriers;
 mod families;
 mod finding;
 mod judge;
+mod names;
 mod options;
 mod parse;
 mod paths;
@@ -24,7 +26,7 @@ mod tests;
 mod wrappers;
 mod written;
 
-pub use reading::{CommandRule, Piece, Reading, Rules, Unreadable};
+pub use reading::{CommandRule, Names, Piece, Reading, Rules, Unreadable};
 
 /// The longest text that is read, in bytes.
 pub const MAX_TEXT: usize = 64 * 1024;

@@ -35,6 +35,8 @@ struct Source {
     /// How many shells or interpreters the text went through.
     handed: usize,
     depth: usize,
+    /// It is only guessed that the text is run.
+    guess: bool,
 }
 
 /// Everything found in a text.
@@ -51,6 +53,8 @@ pub(super) struct Script {
     pub(super) allowance: usize,
     /// Bodies of here-documents that are being read, one in the other.
     pub(super) bodies: usize,
+    /// What is read now is only guessed to be run: of it nothing but refused families counts.
+    pub(super) guessing: bool,
     /// Second attempts at text that begins like arithmetic.
     pub(super) retries: usize,
 }
@@ -205,6 +209,8 @@ pub(super) enum Nature {
     Substitution,
     /// `<( … )`, `>( … )`.
     Process,
+    /// `?( … )` and its like: a pattern that matches any of several.
+    Pattern,
 }
 
 impl Script {
@@ -215,7 +221,8 @@ impl Script {
         script
     }
 
-    /// Adds a text to be read and returns its index. Its length adds to what the reading may take.
+    /// Adds a text to be read and returns its index. Only the length of the command itself says what the reading
+    /// may take, however often a part of it is handed on.
     pub(super) fn add_source(
         &mut self,
         body: Rc<str>,
@@ -224,10 +231,9 @@ impl Script {
         depth: usize,
     ) -> usize {
         if carrier.is_none() {
-            self.allowance = STEPS_FREE;
+            self.allowance = STEPS_FREE + STEPS_PER_BYTE * body.len();
         }
-        self.allowance += STEPS_PER_BYTE * body.len();
-        self.sources.push(Source { body, carrier, handed, depth });
+        self.sources.push(Source { body, carrier, handed, depth, guess: self.guessing });
         self.sources.len() - 1
     }
 
@@ -239,6 +245,11 @@ impl Script {
     /// How many shells the text with this index went through.
     pub(super) fn handed(&self, text: usize) -> usize {
         self.sources.get(text).map_or(0, |source| source.handed)
+    }
+
+    /// Whether it is only guessed that the text with this index is run.
+    pub(super) fn is_guess(&self, text: usize) -> bool {
+        self.sources.get(text).is_some_and(|source| source.guess)
     }
 
     /// How deep the text with this index stands.

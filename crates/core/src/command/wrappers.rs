@@ -180,7 +180,7 @@ const WRAPPERS: [Wrapper; 20] = [
 ];
 
 /// Programs that run the command behind their options, which are too many to list.
-const RUNNERS: [&str; 34] = [
+const RUNNERS: [&str; 54] = [
     "strace",
     "ltrace",
     "valgrind",
@@ -215,6 +215,26 @@ const RUNNERS: [&str; 34] = [
     "cross-env",
     "npx",
     "bunx",
+    "capsh",
+    "dbus-launch",
+    "chpst",
+    "setuidgid",
+    "softlimit",
+    "daemonize",
+    "start-stop-daemon",
+    "systemd-nspawn",
+    "lxc-attach",
+    "catchsegv",
+    "sshpass",
+    "ssh-agent",
+    "flatpak-spawn",
+    "arch-chroot",
+    "schroot",
+    "eatmydata",
+    "qemu-x86_64",
+    "box64",
+    "sem",
+    "hyperfine",
 ];
 /// Programs that run the command behind a word of their own, such as `run` or `exec`.
 const MANAGERS: [&str; 20] = [
@@ -248,7 +268,7 @@ pub(super) fn find(name: &str) -> Option<&'static Wrapper> {
 
 /// Whether a program of this name runs the command behind its options.
 pub(super) fn is_runner(name: &str) -> bool {
-    RUNNERS.contains(&name)
+    RUNNERS.contains(&name) || ["ld-linux", "ld-musl", "ld.so"].iter().any(|loader| name.starts_with(loader))
 }
 
 /// Whether a program of this name runs the command behind a word of its own.
@@ -256,10 +276,16 @@ pub(super) fn is_manager(name: &str) -> bool {
     MANAGERS.contains(&name)
 }
 
+/// Managers whose `run` names a script of the package, not a command.
+const SCRIPTED: [&str; 4] = ["npm", "pnpm", "yarn", "bun"];
+
 /// What such a program most likely runs: what stands behind its options, or behind `run` or `exec`.
 pub(super) fn likely<'a>(name: &str, arguments: &'a [Argument]) -> &'a [Argument] {
-    let word = |argument: &Argument| matches!(argument.literal(), Some("run" | "exec"));
-    let from = if is_runner(name) { Some(0) } else { arguments.iter().position(word).map(|at| at + 1) };
+    let words: &[&str] = if SCRIPTED.contains(&name) { &["exec", "x", "dlx"] } else { &["run", "exec"] };
+    let word = |argument: &Argument| argument.literal().is_some_and(|literal| words.contains(&literal));
+    let ended = |argument: &Argument| argument.literal() == Some("--");
+    let behind = arguments.iter().position(ended).map_or(0, |at| at + 1);
+    let from = if is_runner(name) { Some(behind) } else { arguments.iter().position(word).map(|at| at + 1) };
     let rest = from.and_then(|from| arguments.get(from..)).unwrap_or(&[]);
     let options = rest.iter().take_while(|argument| options::head(argument).starts_with('-')).count();
     rest.get(options..).unwrap_or(&[])

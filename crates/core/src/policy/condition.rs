@@ -33,6 +33,18 @@ enum Test {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Incomparable;
 
+/// What a condition compares with.
+pub(super) enum Compared<'c> {
+    /// One of these values.
+    Values(&'c [Value]),
+    /// Text that begins so.
+    Prefix(&'c str),
+    /// Text that a pattern matches.
+    Glob(&'c str),
+    /// Text that an expression matches.
+    Regex,
+}
+
 impl Condition {
     /// Gives a written condition its meaning, or says what is wrong with it.
     pub(super) fn new(file: ConditionFile) -> Result<Self, String> {
@@ -66,6 +78,20 @@ impl Condition {
         }
     }
 
+    pub(super) fn pointer(&self) -> &str {
+        &self.pointer
+    }
+
+    pub(super) fn compared(&self) -> Compared<'_> {
+        match &self.test {
+            Test::Equals(value) => Compared::Values(std::slice::from_ref(value)),
+            Test::OneOf(values) => Compared::Values(values),
+            Test::Prefix(prefix) => Compared::Prefix(prefix),
+            Test::Glob(glob) => Compared::Glob(glob.glob().glob()),
+            Test::Regex(..) => Compared::Regex,
+        }
+    }
+
     /// The condition as it is written.
     pub(super) fn written(&self) -> Value {
         let (word, value) = match &self.test {
@@ -80,14 +106,13 @@ impl Condition {
 
     /// What the path of a file tool leads to.
     fn path(&self, tool: &str, value: &Value) -> Option<Value> {
-        let file_tool = matches!(tool, "read" | "list" | "glob" | "grep" | "write" | "edit" | "delete");
-        let path = value.as_str().filter(|_| file_tool && self.pointer == "/path")?;
+        let path = value.as_str().filter(|_| crate::tool::is_file(tool) && self.pointer == "/path")?;
         Some(Value::String(led_to(path)))
     }
 }
 
 /// What a path leads to from `/workspace`: relative to it where it stays within, absolute elsewhere.
-fn led_to(path: &str) -> String {
+pub(super) fn led_to(path: &str) -> String {
     let mut parts: Vec<&str> = if path.starts_with('/') { Vec::new() } else { vec!["workspace"] };
     for part in path.split('/') {
         match part {
@@ -119,7 +144,20 @@ fn read_regex(pattern: &str) -> Result<Test, String> {
     Regex::new(pattern)
         .and_then(|_| RegexBuilder::new(&whole).dot_matches_new_line(true).size_limit(REGEX_BYTES).build())
         .map(|regex| Test::Regex(pattern.to_owned(), regex))
-        .map_err(|_| format!("has the regex `{pattern}`, which is not one of linear time and moderate size"))
+        .map_err(|error| format!("has the regex `{pattern}`, which {}", unread(&error)))
+}
+
+/// Why a regex cannot be taken, in one line.
+fn unread(error: &regex::Error) -> String {
+    if let regex::Error::CompiledTooBig(limit) = error {
+        return format!("is larger than {limit} bytes once compiled: make it smaller");
+    }
+    let told = error.to_string();
+    let why = told.lines().rev().find_map(|line| line.trim().strip_prefix("error: ").map(str::to_owned));
+    let why = why.unwrap_or_else(|| told.lines().next().unwrap_or_default().to_owned());
+    format!(
+        "cannot be read: {why} (look-around and back-references do not exist: every match takes linear time)"
+    )
 }
 
 /// A TOML value as JSON. Dates and floats that are no number have no counterpart.

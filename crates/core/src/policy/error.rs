@@ -104,6 +104,39 @@ pub enum Problem {
         /// What that rule says.
         stricter: Verdict,
     },
+    /// A rule whose question asks for less than what a higher scope asks for.
+    #[error(
+        "the rule `{rule}` of the {scope} asks for {less}, but {against} asks for {more}, and a lower scope can only tighten: write the same or leave it out"
+    )]
+    Lesser {
+        /// The rule.
+        rule: RuleId,
+        /// Its scope.
+        scope: Scope,
+        /// What it asks for.
+        less: Box<str>,
+        /// The rule that it collides with, with its scope and place, in words.
+        against: Box<str>,
+        /// What that rule asks for.
+        more: Box<str>,
+    },
+    /// A setting that gives more room than a higher scope.
+    #[error(
+        "`{key}` of the {scope} is {value}, but {higher} says {stricter}, and a lower scope can only tighten: write \
+         {stricter} or less room, or leave it out"
+    )]
+    LooserSetting {
+        /// The key.
+        key: &'static str,
+        /// The scope.
+        scope: Scope,
+        /// What it says.
+        value: Box<str>,
+        /// The scope and place above, in words.
+        higher: Box<str>,
+        /// What is said there.
+        stricter: Box<str>,
+    },
 }
 
 fn meant(near: Option<&str>) -> String {
@@ -116,7 +149,11 @@ impl PolicyError {
         let line = error.span().map_or(0, |span| line_of(text, span.start));
         let message = error.message().trim().replace('\n', " ");
         let mut words = message.split('`').skip(1).step_by(2);
-        let mut problem = message.clone();
+        let mut problem = plain(&message);
+        let told = message.starts_with("unknown ") || message.starts_with("missing ");
+        if let Some(key) = key_at(text, line).filter(|_| !told) {
+            problem = format!("`{key}`: {problem}");
+        }
         let known: Vec<&str>;
         if message.starts_with("unknown ")
             && let Some(word) = words.next()
@@ -126,6 +163,30 @@ impl PolicyError {
         }
         Self { file: file.to_owned(), line, problem: Problem::Shape(problem) }
     }
+}
+
+/// What the reader expected, in the words of TOML instead of its own.
+fn plain(message: &str) -> String {
+    const WORDS: [(&str, &str); 9] = [
+        ("expected u64", "expected a whole number that is not negative"),
+        ("expected u32", "expected a whole number that is not negative"),
+        ("expected a sequence", "expected an array, `[…]`"),
+        ("expected a boolean", "expected `true` or `false`"),
+        ("expected a string", "expected text in quotes"),
+        ("wanted string or table", "expected one of its words in quotes"),
+        ("invalid type: map", "found a table"),
+        ("invalid type: sequence", "found an array"),
+        ("invalid type: ", "found "),
+    ];
+    WORDS.iter().fold(message.to_owned(), |told, (theirs, ours)| told.replace(theirs, ours))
+}
+
+/// The key that a line of TOML gives a value to.
+fn key_at(text: &str, line: usize) -> Option<&str> {
+    let (key, _) = text.lines().nth(line.checked_sub(1)?)?.split_once('=')?;
+    let key = key.trim();
+    let bare = |c: char| c.is_ascii_alphanumeric() || "_-.".contains(c);
+    (!key.is_empty() && key.chars().all(bare)).then_some(key)
 }
 
 /// The line, from 1, of a byte of the text.

@@ -51,7 +51,7 @@ pub(super) struct RuleFile {
     #[serde(default)]
     pub(super) surface: List<Surface>,
     #[serde(default)]
-    pub(super) when: Vec<ConditionFile>,
+    pub(super) when: Option<Vec<ConditionFile>>,
     #[serde(default)]
     pub(super) command: Option<Vec<String>>,
     pub(super) verdict: Verdict,
@@ -213,7 +213,7 @@ pub(super) struct TightFile {
     #[serde(default)]
     pub(super) server: List<String>,
     #[serde(default)]
-    pub(super) when: Vec<ConditionFile>,
+    pub(super) when: Option<Vec<ConditionFile>>,
     #[serde(default)]
     pub(super) command: Option<Vec<String>>,
     pub(super) verdict: Tight,

@@ -73,10 +73,11 @@ impl Policy {
     pub fn load_to_test(layers: &[Layer<'_>]) -> Result<Self, PolicyError> {
         let mut read = layers.iter().map(Loaded::read).collect::<Result<Vec<_>, _>>()?;
         read.sort_by_key(|layer| layer.scope);
-        let heeds = |layer: &Loaded| {
-            layer.scope != Scope::Repository && layer.settings.repository_policy == Some(false)
+        // Only an administrator switches a repository's own policy off.
+        let switches_off = |layer: &Loaded| {
+            layer.scope == Scope::Instance && layer.settings.repository_policy == Some(false)
         };
-        if read.iter().any(heeds) {
+        if read.iter().any(switches_off) {
             read.retain(|layer| layer.scope != Scope::Repository);
         }
         let settings = joined(&read)?;
@@ -95,8 +96,7 @@ fn joined(layers: &[Loaded]) -> Result<Settings, PolicyError> {
         if !layer.scope.replaces_defaults() {
             joined = joined.or_defaults();
         }
-        let lower = layer.settings.clone();
-        if let (Some(held), Some(place)) = (&joined.place, &lower.place)
+        if let (Some(held), Some(place)) = (&joined.place, &layer.settings.place)
             && held.place != place.place
         {
             let why = format!(
@@ -105,12 +105,18 @@ fn joined(layers: &[Loaded]) -> Result<Settings, PolicyError> {
             );
             return Err(layer.error(0, Problem::Shape(why)));
         }
-        joined = joined.tightened_by(lower);
-        if layer.rules.iter().any(|rule| rule.command.is_empty() && !rule.shadow && rule.speaks_of_bash()) {
-            joined.contained = joined.contained.or(Some(false));
-        }
+        joined = joined_with(joined, layer);
     }
     Ok(joined)
+}
+
+/// What the layers above say together with one more.
+pub(super) fn joined_with(above: Settings, layer: &Loaded) -> Settings {
+    let mut joined = above.tightened_by(layer.settings.clone());
+    if layer.rules.iter().any(|rule| rule.command.is_empty() && !rule.shadow && rule.speaks_of_bash()) {
+        joined.contained = joined.contained.or(Some(false));
+    }
+    joined
 }
 
 /// One digest over scope, name and text of every layer, each with its length.

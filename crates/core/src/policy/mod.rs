@@ -5,6 +5,7 @@
 //! taking the stricter of the two. Inside a scope the most specific rule decides, and of two equally specific ones
 //! the stricter. An evaluation that fails disables. Nothing here reads a file, a clock or a person's mind.
 
+mod arguments;
 mod cascade;
 mod commands;
 mod condition;
@@ -34,7 +35,7 @@ pub use explain::{LayerReport, MatrixRow};
 pub use judge::{Caller, Request};
 pub use lab::{
     Answer, Case, CellChange, Difference, Direction, ExampleResult, RuleChange, Seen, SettingChange, Where,
-    read_cases,
+    is_cases, read_cases,
 };
 pub use preset::{Preset, UnknownPreset};
 pub use scope::{Layer, MAX_BYTES, MAX_REPOSITORY_BYTES, Scope};

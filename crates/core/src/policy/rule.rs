@@ -10,6 +10,7 @@ use crate::ids::RuleId;
 use crate::near::nearest;
 use crate::verdict::Verdict;
 
+use super::arguments;
 use super::condition::{Condition, Incomparable};
 use super::error::Problem;
 use super::file::{ApproveFile, RuleFile};
@@ -32,6 +33,8 @@ pub(super) struct Rule {
     pub(super) command: Vec<String>,
     pub(super) verdict: Verdict,
     pub(super) approve: Approve,
+    /// Whether `approve` was written.
+    pub(super) names_approvers: bool,
     pub(super) shadow: bool,
     pub(super) reason: Option<String>,
 }
@@ -98,23 +101,38 @@ impl Rule {
             .map_err(|problem| {
                 problem.unwrap_or_else(|| bad("names no `tool`, `category` or `server`: name one"))
             })?;
+        let empty = |name: &str| {
+            format!("has an empty `{name}`, which would speak of every call: fill it or leave it out")
+        };
+        if file.command.as_ref().is_some_and(Vec::is_empty) {
+            return Err(bad(&empty("command")));
+        }
+        if file.when.as_ref().is_some_and(Vec::is_empty) {
+            return Err(bad(&empty("when")));
+        }
         let command = file.command.unwrap_or_default();
-        check_command(&subject, &command, file.when.is_empty()).map_err(bad)?;
+        check_command(&subject, &command, file.when.is_none()).map_err(|why| bad(&why))?;
         if file.approve.is_some() && file.verdict != Verdict::Ask {
             return Err(bad("has `approve` without `verdict = \"ask\"`: only a question has approvers"));
         }
+        let names_approvers = file.approve.is_some();
         let approve = file.approve.map_or(Ok(Approve::PLAIN), read_approve).map_err(bad)?;
-        let conditions = file.when.into_iter().map(Condition::new).collect::<Result<_, _>>();
+        let conditions = file.when.into_iter().flatten().map(Condition::new).collect::<Result<Vec<_>, _>>();
+        let conditions = conditions.map_err(|why| bad(&why))?;
+        for condition in &conditions {
+            arguments::possible(&subject, condition).map_err(|why| bad(&why))?;
+        }
         Ok(Self {
             named,
             line,
             subject,
             roles: file.role.0,
             surfaces: file.surface.0,
-            conditions: conditions.map_err(|why| bad(&why))?,
+            conditions,
             command,
             verdict: file.verdict,
             approve,
+            names_approvers,
             shadow: file.shadow,
             reason: file.reason,
             id,
@@ -253,21 +271,31 @@ fn segment(text: &str) -> bool {
 }
 
 /// A command rule is about `bash` alone, in words that a command can have.
-fn check_command(subject: &Subject, command: &[String], unconditional: bool) -> Result<(), &'static str> {
+fn check_command(subject: &Subject, command: &[String], unconditional: bool) -> Result<(), String> {
     let about_bash = subject.tools == [Pattern::new("bash")]
         && subject.servers.is_empty()
         && subject.categories.is_empty();
-    match command {
-        [] => Ok(()),
-        _ if !about_bash => {
-            Err("has `command` and another subject than `bash`: a command rule is about `bash` alone")
-        }
-        _ if !unconditional => Err("has both `command` and `when`: write two rules"),
-        words if words.iter().any(|word| word.is_empty() || word.chars().any(char::is_control)) => Err(
-            "has an empty word or a control character in `command`: write the first words of the command as it is run",
-        ),
-        _ => Ok(()),
-    }
+    let Some(first) = command.first() else { return Ok(()) };
+    let why = if !about_bash {
+        "has `command` and another subject than `bash`: a command rule is about `bash` alone"
+    } else if !unconditional {
+        "has both `command` and `when`: write two rules"
+    } else if command.iter().any(|word| word.is_empty() || word.chars().any(char::is_control)) {
+        "has an empty word or a control character in `command`: write the first words of the command as it is run"
+    } else if command.iter().any(|word| word == "*") {
+        "has the word `*` in `command`: it is a prefix and matches whatever follows, so leave the `*` out"
+    } else if first.contains(char::is_whitespace) {
+        let words: Vec<String> = first.split_whitespace().map(|word| format!("\"{word}\"")).collect();
+        let rest = command.iter().skip(1).map(|word| format!("\"{word}\""));
+        let all: Vec<String> = words.into_iter().chain(rest).collect();
+        return Err(format!(
+            "has the program `{first}` with a blank in `command`, which no command begins with: write `[{}]`",
+            all.join(", ")
+        ));
+    } else {
+        return Ok(());
+    };
+    Err(why.to_owned())
 }
 
 fn read_approve(file: ApproveFile) -> Result<Approve, &'static str> {

@@ -8,11 +8,14 @@
 use super::Policy;
 use super::cascade::{self, Outcome};
 use super::commands;
+use super::condition::Condition;
 use super::decision::Overruled;
 use super::error::{PolicyError, Problem};
 use super::judge::Caller;
-use super::load::Loaded;
+use super::load::{Loaded, joined_with};
 use super::rule::Rule;
+use super::scope::Scope;
+use super::settings::Settings;
 use super::subject::Aspect;
 use super::tool::Tool;
 use super::who::{Category, Role, Surface};
@@ -30,20 +33,83 @@ pub(super) fn refusal(policy: &Policy) -> Option<PolicyError> {
     refusals(policy).next()
 }
 
-/// The error for each rule that is softer than the scopes above.
+/// The error for each rule and each setting that is softer than the scopes above.
 pub(super) fn refusals(policy: &Policy) -> impl Iterator<Item = PolicyError> {
-    collisions(policy).map(|Collision { layer, rule, above }| {
-        let problem = Problem::Looser {
-            rule: rule.id.clone(),
-            scope: layer.scope,
-            verdict: rule.verdict,
-            against: above.by.id(),
-            higher: above.by.scope(),
-            source_file: above.by.source(),
-            stricter: above.verdict,
+    let rules = collisions(policy).map(|Collision { layer, rule, above }| {
+        let (scope, higher, source_file) = (layer.scope, above.by.scope(), above.by.source());
+        let (id, against) = (rule.id.clone(), above.by.id());
+        let problem = match asked_less(rule, &above) {
+            Some((less, more)) if rule.verdict == above.verdict => {
+                let against = format!("`{against}` of the {higher} ({source_file})").into();
+                Problem::Lesser { rule: id, scope, less: less.into(), against, more: more.into() }
+            }
+            _ => Problem::Looser {
+                rule: id,
+                scope,
+                verdict: rule.verdict,
+                against,
+                higher,
+                source_file,
+                stricter: above.verdict,
+            },
         };
         layer.error(rule.line, problem)
+    });
+    rules.chain(loose_settings(policy)).chain(switched_off(policy))
+}
+
+/// A scope other than the instance that would switch the repository's own policy off.
+fn switched_off(policy: &Policy) -> impl Iterator<Item = PolicyError> {
+    let off =
+        |layer: &&Loaded| layer.scope != Scope::Instance && layer.settings.repository_policy == Some(false);
+    policy.layers.iter().filter(off).map(|layer| {
+        let why = "`repository.policy = false` would switch the repository's `.enclos.toml` off, which only the \
+                   instance's policy may: remove it here, or save it for the instance with `enclos policy apply`";
+        layer.error(0, Problem::Shape(why.to_owned()))
     })
+}
+
+/// The settings of saved scopes that give more room than the scopes above.
+fn loose_settings(policy: &Policy) -> Vec<PolicyError> {
+    let mut found = Vec::new();
+    let mut above = Settings::default();
+    for (position, layer) in policy.layers.iter().enumerate() {
+        let joined = joined_with(above.clone(), layer);
+        if layer.scope.replaces_defaults() {
+            let higher = policy.layers.get(..position).unwrap_or_default();
+            let own = layer.settings.written().into_iter().zip(above.written());
+            let loose = own.zip(joined.written()).filter(|(((_, own), above), (_, joined))| {
+                !own.is_null() && !above.1.is_null() && own != joined
+            });
+            found.extend(loose.map(|(((key, value), (_, stricter)), _)| {
+                let says = |other: &&Loaded| {
+                    other.settings.written().iter().any(|(name, said)| *name == key && *said == stricter)
+                };
+                let by = higher.iter().find(says).or(higher.last());
+                let higher =
+                    by.map_or_else(String::new, |by| format!("the {} ({})", by.scope, by.source)).into();
+                let (value, stricter) = (format!("`{value}`").into(), format!("`{stricter}`").into());
+                layer.error(0, Problem::LooserSetting { key, scope: layer.scope, value, higher, stricter })
+            }));
+        }
+        above = joined;
+    }
+    found
+}
+
+/// What a rule asks for where the scopes above ask for more: less of a role, fewer persons, a longer memory.
+fn asked_less(rule: &Rule, above: &Outcome<'_>) -> Option<(String, String)> {
+    let more = above.approve.filter(|_| rule.verdict == Verdict::Ask && rule.names_approvers)?;
+    let own = rule.approve;
+    if own.role.is_some_and(|role| more.role.is_some_and(|least| role < least)) {
+        let word = |role: Option<Role>| format!("the role `{}`", role.map_or("", Role::as_str));
+        return Some((word(own.role), word(more.role)));
+    }
+    if own.quorum < more.quorum {
+        return Some((format!("a quorum of {}", own.quorum), format!("{}", more.quorum)));
+    }
+    let forgets = own.remember && !more.remember;
+    forgets.then(|| ("answers that are remembered".to_owned(), "each one anew".to_owned()))
 }
 
 /// The rules that are softer than the scopes above.
@@ -64,7 +130,9 @@ fn collisions(policy: &Policy) -> impl Iterator<Item = Collision<'_>> {
         let enforced = layer.rules.iter().filter(|rule| !rule.shadow && rule.verdict != Verdict::Disabled);
         enforced.filter_map(move |rule| {
             let above = softest_above(above, layer, rule)?;
-            (rule.verdict < above.verdict).then_some(Collision { layer, rule, above })
+            let softer = rule.verdict < above.verdict;
+            let lesser = rule.verdict == above.verdict && asked_less(rule, &above).is_some();
+            (softer || lesser).then_some(Collision { layer, rule, above })
         })
     })
 }
@@ -118,7 +186,24 @@ fn said_above<'p>(
     };
     let conditional = rules().filter(|(_, other)| about(other) && !other.conditions.is_empty());
     let softest = conditional.map(|(layer, other)| Outcome::of_rule(layer, other)).chain([words]);
-    softest.min_by_key(|outcome| outcome.verdict)
+    let softest = softest.min_by_key(|outcome| outcome.verdict)?;
+    let floor = above.iter().filter_map(|layer| floor(layer, rule, about)).max_by_key(|floor| floor.verdict);
+    Some(floor.filter(|floor| floor.verdict > softest.verdict).unwrap_or(softest))
+}
+
+/// What one layer above says at least of every call that meets a rule's conditions: the strictest of its rules whose
+/// conditions are among them, unless a softer rule of the layer is as specific.
+fn floor<'p>(layer: &'p Loaded, rule: &Rule, about: impl Fn(&Rule) -> bool) -> Option<Outcome<'p>> {
+    let met = |other: &&Rule| {
+        let among =
+            |condition: &Condition| rule.conditions.iter().any(|own| own.written() == condition.written());
+        about(other) && !other.conditions.is_empty() && other.conditions.iter().all(among)
+    };
+    let held = layer.rules.iter().filter(met).max_by_key(|other| (other.specificity(), other.verdict))?;
+    let escapes = |other: &Rule| {
+        about(other) && other.verdict < held.verdict && other.specificity() > held.specificity()
+    };
+    (!layer.rules.iter().any(escapes)).then(|| Outcome::of_rule(layer, held))
 }
 
 /// Tools that stand for all that a rule may be about: the named ones, those of Enclos, and one of each class of a

@@ -56,7 +56,7 @@ pub enum Event {
         /// The call.
         call: CallId,
         /// The question.
-        approval: Approval,
+        approval: Box<Approval>,
         /// The card that shows it, for whoever answers while nothing works on the session.
         #[serde(default, skip_serializing_if = "Value::is_null")]
         card: Value,
@@ -143,6 +143,18 @@ pub enum Event {
     Reviewing {
         /// Digest of the change set.
         digest: Digest,
+    },
+    /// The files of the workspace are about to be put back to what they were just before a call ran.
+    Undoing {
+        /// The call.
+        to: CallId,
+        /// Who undoes.
+        by: DecidedBy,
+    },
+    /// They are put back.
+    Undone {
+        /// The call.
+        to: CallId,
     },
     /// The session is over.
     Closed {

@@ -118,7 +118,9 @@ impl Questions {
     /// No question is answered any more.
     pub(super) fn withdraw_all(&mut self) {
         let calls: Vec<CallId> = self.open.keys().cloned().collect();
-        calls.iter().for_each(|call| self.withdraw(call));
+        for call in &calls {
+            self.withdraw(call);
+        }
     }
 
     pub(super) fn revoke(&mut self, grant: &str, by: &UserId) -> Result<(), Impossible> {

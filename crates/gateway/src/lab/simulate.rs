@@ -212,15 +212,23 @@ fn tells_a_decision(kind: &str) -> bool {
     matches!(kind, "call.intent" | "call.canceled" | "call.errored" | "approval.requested")
 }
 
-/// The arguments of each call, exactly as they were sent, where their content is kept.
+/// The arguments of each call, exactly as they were sent or as a person changed them, where their content is kept.
 fn arguments(events: &[StoredEvent]) -> HashMap<CallId, String> {
-    let answers = events.iter().filter(|event| event.kind == "model.answered");
-    let contents = answers.filter_map(|event| event.content.as_deref());
-    let calls = contents.filter_map(|content| match serde_json::from_slice(content) {
-        Ok(Event::Answered(answer)) => Some(answer.calls),
-        Ok(_) | Err(_) => None,
-    });
-    calls.flatten().map(|call| (call.call, call.arguments)).collect()
+    let telling = events.iter().filter(|event| matches!(&*event.kind, "model.answered" | "approval.edited"));
+    let contents = telling.filter_map(|event| event.content.as_deref());
+    let mut arguments = HashMap::new();
+    for content in contents {
+        match serde_json::from_slice(content) {
+            Ok(Event::Answered(answer)) => {
+                arguments.extend(answer.calls.into_iter().map(|call| (call.call, call.arguments)));
+            }
+            Ok(Event::Edited { call, arguments: changed, .. }) => {
+                arguments.insert(call, changed);
+            }
+            Ok(_) | Err(_) => {}
+        }
+    }
+    arguments
 }
 
 fn person(events: &[StoredEvent]) -> String {

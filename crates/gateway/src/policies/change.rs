@@ -6,11 +6,11 @@ use enclos_core::policy::MAX_BYTES;
 use enclos_protocol::api::PolicyChange;
 use enclos_protocol::error::ApiError;
 use enclos_protocol::report::PolicySaved;
-use enclos_store::Store;
+use enclos_store::{Store, policy_digest};
 
 use super::save::{Asked, Desk};
 use super::versions::newest;
-use super::{ScopeName, read, usage};
+use super::{ScopeName, lying, read, usage};
 use crate::places::Places;
 use crate::sessions::of_store;
 
@@ -34,6 +34,7 @@ pub(crate) fn save(
     let Wish { scope, change, author } = wish;
     let desk = Desk::open(store, places, now_us)?;
     desk.take_in(&scope)?;
+    let mut restored = None;
     let (text, source, how) = match change {
         PolicyChange::Apply(file) => {
             let name = file.display().to_string();
@@ -48,11 +49,13 @@ pub(crate) fn save(
         }
         PolicyChange::Rollback(to) => {
             let (number, text) = earlier(store, &desk, &scope, *to)?;
+            restored = Some(number);
             (text, format!("version {number} of the {scope}"), format!("rollback to {number}"))
         }
         PolicyChange::Remove => (String::new(), String::new(), "remove".to_owned()),
     };
-    desk.save(Asked { scope, text, source, how, author })
+    let saved = desk.save(Asked { scope, text, source, how, author })?;
+    Ok(PolicySaved { restored, ..saved })
 }
 
 /// The number and the text of an earlier version.
@@ -64,7 +67,11 @@ fn earlier(
 ) -> Result<(u64, String), ApiError> {
     let versions = desk.versions()?;
     let last = newest(&versions, scope).map_or(0, |last| last.number);
-    let number = to.unwrap_or_else(|| last.saturating_sub(1));
+    // What lies there and is no version is gone or cannot be read: the way back is to the newest one.
+    let newest_lies = newest(&versions, scope).is_none_or(|last| {
+        policy_digest(&lying(&scope.file(desk.places)).unwrap_or_default()) == last.digest
+    });
+    let number = to.unwrap_or_else(|| if newest_lies { last.saturating_sub(1) } else { last });
     let name = scope.to_string();
     let found = versions.iter().find(|version| version.scope == name && version.number == number);
     let version = found.ok_or_else(|| {

@@ -11,6 +11,8 @@ mod save;
 mod scope;
 mod versions;
 
+use std::io::Read as _;
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
 use enclos_core::policy::{Layer, MAX_BYTES, MAX_REPOSITORY_BYTES, Policy, PolicyError, Preset, Scope};
@@ -34,7 +36,7 @@ pub(crate) struct Sources {
 struct Text {
     scope: Scope,
     source: String,
-    text: String,
+    toml: String,
     /// Whether it is the saved policy of a scope.
     saved: bool,
 }
@@ -146,13 +148,13 @@ impl Way {
                 texts.push(Text {
                     scope: scope.scope(),
                     source: file.display().to_string(),
-                    text,
+                    toml: text,
                     saved: true,
                 });
             }
         }
         let scope = if texts.is_empty() { Scope::Project } else { Scope::Session };
-        let chosen = |source: String, text: String| Text { scope, source, text, saved: false };
+        let chosen = |source: String, toml: String| Text { scope, source, toml, saved: false };
         let default = (texts.is_empty() && self.files.is_empty()).then_some(Preset::default().as_str());
         if let Some(name) = self.preset.as_deref().or(default) {
             let preset: Preset =
@@ -165,8 +167,8 @@ impl Way {
             texts.push(chosen(file.display().to_string(), text));
         }
         if let Some(text) = &self.repository {
-            let (source, text) = (".enclos.toml".to_owned(), text.clone());
-            texts.push(Text { scope: Scope::Repository, source, text, saved: false });
+            let (source, toml) = (".enclos.toml".to_owned(), text.clone());
+            texts.push(Text { scope: Scope::Repository, source, toml, saved: false });
         }
         Ok(texts)
     }
@@ -178,7 +180,7 @@ fn layers(texts: &[Text]) -> Vec<Layer<'_>> {
 
 impl Text {
     fn layer(&self) -> Layer<'_> {
-        Layer { scope: self.scope, source: self.source.clone(), text: &self.text }
+        Layer { scope: self.scope, source: self.source.clone(), text: &self.toml }
     }
 }
 
@@ -186,20 +188,41 @@ fn usage(message: impl Into<String>) -> ApiError {
     ApiError::new(Fault::Usage, message)
 }
 
-/// Reads a file whole; `None` where there is none.
+/// A pipe that nobody writes to is not waited for.
+const NO_WAIT: i32 = rustix::fs::OFlags::NONBLOCK.bits().cast_signed();
+
+/// Reads a file whole; `None` where there is none. What is no plain file is never waited for, and never read past
+/// the bound.
 pub(crate) fn read(file: &Path, most: usize) -> Result<Option<String>, ApiError> {
     let refuse = |why: String| Err(usage(format!("`{}` {why}", file.display())));
-    match std::fs::metadata(file) {
-        Ok(facts) if facts.len() > most as u64 => {
-            refuse(format!("has {} bytes: expected at most {most}", facts.len()))
-        }
-        Ok(_) => match std::fs::read_to_string(file) {
-            Ok(text) => Ok(Some(text)),
-            Err(error) => refuse(format!("cannot be read: {error}")),
-        },
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
-        Err(error) => refuse(format!("cannot be read: {error}")),
+    let opened = match std::fs::OpenOptions::new().read(true).custom_flags(NO_WAIT).open(file) {
+        Ok(opened) => opened,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return refuse(format!("cannot be read: {error}")),
+    };
+    match opened.metadata() {
+        Ok(facts) if facts.is_file() => {}
+        Ok(_) => return refuse("is not a plain file: expected a file of TOML".to_owned()),
+        Err(error) => return refuse(format!("cannot be read: {error}")),
     }
+    let mut bytes = Vec::new();
+    if let Err(error) = opened.take(most as u64 + 1).read_to_end(&mut bytes) {
+        return refuse(format!("cannot be read: {error}"));
+    }
+    if bytes.len() > most {
+        return refuse(format!("is longer than {most} bytes, which is the most that a policy may have"));
+    }
+    String::from_utf8(bytes).map(Some).or_else(|error| {
+        let valid = error.utf8_error().valid_up_to();
+        let line = error.as_bytes().iter().take(valid).filter(|byte| **byte == b'\n').count() + 1;
+        refuse(format!("cannot be read: line {line} is not UTF-8; save the file as UTF-8"))
+    })
+}
+
+/// What lies at the place of a saved policy: the text, or an empty one for what is there and is no text. A save
+/// replaces it.
+fn lying(file: &Path) -> Option<String> {
+    read(file, MAX_BYTES).unwrap_or_else(|_| Some(String::new()))
 }
 
 /// The repository's own file counts only as a plain file.

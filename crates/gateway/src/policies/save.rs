@@ -17,7 +17,7 @@ use enclos_protocol::report::PolicySaved;
 use enclos_store::{LeaseError, PolicyChange, PolicyLease, PolicyVersion, Store, policy_digest};
 
 use super::versions::newest;
-use super::{ScopeName, read, usage};
+use super::{ScopeName, lying, read, usage};
 use crate::places::Places;
 use crate::sessions::of_store;
 
@@ -80,7 +80,8 @@ impl<'d> Desk<'d> {
         let file = scope.file(self.places);
         let versions = self.versions()?;
         let last = newest(&versions, &scope);
-        let there = read(&file, MAX_BYTES)?.unwrap_or_default();
+        let there = lying(&file).unwrap_or_default();
+        let text_is_empty = text.is_empty();
         let (digest, previous) = (policy_digest(&text), last.map(|last| last.digest.as_str().to_owned()));
         let changed = there != text || last.is_some_and(|last| last.digest != digest);
         let version = match last {
@@ -111,6 +112,8 @@ impl<'d> Desk<'d> {
             previous,
             changed,
             overruled,
+            removed: text_is_empty,
+            restored: None,
         })
     }
 
@@ -125,7 +128,7 @@ impl<'d> Desk<'d> {
         self.finish(scope)?;
         let versions = self.versions()?;
         let last = newest(&versions, scope).map(|last| &last.digest);
-        match read(&scope.file(self.places), MAX_BYTES)? {
+        match lying(&scope.file(self.places)) {
             Some(text) if last != Some(&policy_digest(&text)) => self.adopt(scope, text),
             Some(_) | None => Ok(()),
         }

@@ -4,7 +4,8 @@
 
 use enclos_core::call::Canceled;
 use enclos_core::command::Piece;
-use enclos_core::session::{Event, Settlement};
+use enclos_core::ids::CallId;
+use enclos_core::session::{Approval, Event, Settlement};
 use enclos_store::{CommitKey, Record};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
@@ -76,17 +77,7 @@ fn of_event(event: &Event, key: &CommitKey) -> (&'static str, Map<String, Value>
         Event::Refused { call, reason } => {
             ("call.canceled", facts([("call", json(call)), ("reason", refusal(reason, key))]))
         }
-        Event::Asked { call, approval, .. } => (
-            "approval.requested",
-            facts([
-                ("call", json(call)),
-                ("approval", json!(approval.id)),
-                ("digest", json(&approval.digest)),
-                ("expires_us", json!(approval.expires_us)),
-                ("needs", json(&approval.needs)),
-                ("requesters", json(&approval.requesters)),
-            ]),
-        ),
+        Event::Asked { call, approval, .. } => ("approval.requested", asked(call, approval)),
         Event::Consented { call, by, standing } => (
             "approval.consented",
             facts([("call", json(call)), ("by", json(by)), ("standing", json(standing))]),
@@ -129,10 +120,24 @@ fn of_event(event: &Event, key: &CommitKey) -> (&'static str, Map<String, Value>
         Event::Reviewing { digest } => {
             ("changeset.made", facts([("digest", json(&key.digest(digest.as_str().as_bytes())))]))
         }
+        Event::Undoing { to, by } => ("undo.begun", facts([("to", json(to)), ("by", json(by))])),
+        Event::Undone { to } => ("undo.done", facts([("to", json(to))])),
         Event::Closed { outcome, reason } => {
             ("session.closed", facts([("outcome", json(outcome)), ("reason", json!(reason))]))
         }
     }
+}
+
+/// A question, without the card that showed it.
+fn asked(call: &CallId, approval: &Approval) -> Map<String, Value> {
+    facts([
+        ("call", json(call)),
+        ("approval", json!(approval.id)),
+        ("digest", json(&approval.digest)),
+        ("expires_us", json!(approval.expires_us)),
+        ("needs", json(&approval.needs)),
+        ("requesters", json(&approval.requesters)),
+    ])
 }
 
 /// A refusal without the words that a person added to it.

@@ -21,9 +21,6 @@ use crate::effects::{self, Action};
 /// Lines that a card may have. What cannot be shown whole is refused.
 const MOST_LINES: usize = 2000;
 
-/// Words of a command whose files an approval is bound to.
-const MOST_NAMED: usize = 64;
-
 /// What is to be done with a call that was judged.
 enum Way {
     Start(DecidedBy, RuleId),
@@ -167,6 +164,11 @@ impl Live {
             let reason = Canceled::Refused { who: automation(by), word: None };
             return self.refuse(call, decided, reason).await.map(|()| Flow::On);
         }
+        if decided.decision.names.more {
+            let error =
+                "the command names more words than an approval can be bound to: split it into smaller ones";
+            return self.fail(call, error.to_owned()).await.map(|()| Flow::On);
+        }
         let approval = self.approval(call, decided);
         let card = self.card(call, decided, &approval);
         if lines_to_show(&decided.action).max(card::lines(&card)) > MOST_LINES {
@@ -176,7 +178,11 @@ impl Live {
         }
         let facts = self.decision_facts(call, &decided.decision);
         let (id, kept) = (approval.id.clone(), entry::json(&card));
-        self.record(Event::Asked { call: call.id().clone(), approval, card: kept }, facts).await?;
+        self.record(
+            Event::Asked { call: call.id().clone(), approval: Box::new(approval), card: kept },
+            facts,
+        )
+        .await?;
         self.show_card(call, &id, card);
         if self.answering == Answering::Person {
             Ok(Flow::On)
@@ -264,6 +270,8 @@ impl Live {
 
     /// Records the intents, then lets the calls run.
     async fn start(&mut self, starts: Vec<Start>) -> Result<(), Halt> {
+        let calls: Vec<CallId> = starts.iter().map(|start| start.call.clone()).collect();
+        let moment = self.keep_moment(&calls).await;
         // Under another policy than the one that they were judged by they wait to be judged again.
         if starts.is_empty() || self.take_policy().await? {
             return Ok(());
@@ -278,6 +286,9 @@ impl Live {
             facts.insert("arguments".into(), self.arguments_facts(&start.decided.args));
             if let Some(user) = self.granter(&start.by) {
                 facts.insert("granted_by".into(), json!(user));
+            }
+            if let Some((_, kept)) = moment.as_ref().filter(|(changes, _)| *changes == start.call) {
+                facts.insert("checkpoint".into(), json!(kept));
             }
             let (decided_by, rule) = (start.by.clone(), start.rule.clone());
             events.push((Event::Started { call: start.call.clone(), decided_by, rule, command }, facts));
@@ -308,6 +319,7 @@ impl Live {
             rule: decision.rule.clone(),
             reason: decision.reason.clone(),
             pieces: decision.pieces.clone(),
+            shadow: decision.shadow.clone(),
         });
     }
 
@@ -327,14 +339,18 @@ impl Live {
     }
 
     fn decision_facts(&self, call: &Call, decision: &Decision) -> Facts {
-        facts([
+        let mut facts = facts([
             ("tool", json!(call.tool())),
             ("verdict", json!(decision.verdict)),
             ("rule", json!(decision.rule)),
             ("scope", json!(decision.scope)),
             ("policy", json!(self.policy.digest())),
             ("pieces", entry::pieces(&decision.pieces, self.lease.commit_key())),
-        ])
+        ]);
+        if !decision.shadow.is_empty() {
+            facts.insert("shadow".into(), json!(decision.shadow));
+        }
+        facts
     }
 
     fn arguments_facts(&self, args: &enclos_core::args::Args) -> serde_json::Value {
@@ -350,9 +366,10 @@ impl Live {
     pub(super) fn digest(&self, call: &Call, decided: &Decided) -> Digest {
         let definition = self.definition(call);
         let file = decided.args.value().get("path").and_then(|path| path.as_str());
-        let files: Vec<serde_json::Value> = match file {
-            Some(path) => vec![self.content_digest(path)],
-            None => self.files_of_command(&decided.decision),
+        let files = match (self.named(decided), file) {
+            (Some(named), _) => named.bound(),
+            (None, Some(path)) => self.content_digest(path),
+            (None, None) => serde_json::Value::Null,
         };
         let all = json!([
             self.lease.session(),
@@ -377,15 +394,6 @@ impl Live {
         self.lease.commit_key().digest(all.to_string().as_bytes())
     }
 
-    /// The content of every file that a command names: an approval of `bash x.sh` is for the script as it is now.
-    fn files_of_command(&self, decision: &Decision) -> Vec<serde_json::Value> {
-        let words = decision.pieces.iter().flat_map(|piece| &piece.argv);
-        let named: std::collections::BTreeSet<&String> =
-            words.filter(|word| !word.starts_with('-') && word.len() < 4096).collect();
-        let read = named.into_iter().take(MOST_NAMED).map(|word| json!([word, self.content_digest(word)]));
-        read.collect()
-    }
-
     fn content_digest(&self, path: &str) -> serde_json::Value {
         match effects::peek(&self.sandbox, path, super::card::MOST_SHOWN) {
             Ok(Some(bytes)) => json!(self.lease.commit_key().digest(&bytes)),
@@ -397,7 +405,7 @@ impl Live {
 
 /// Lines that a card of this action needs at the least.
 fn lines_to_show(action: &Action) -> usize {
-    let lines = |text: &str| text.lines().count();
+    let lines = card::lines_of;
     match action {
         Action::Command(text) => lines(text),
         Action::File(FileOp::Write { content, .. }) => lines(content),
@@ -417,7 +425,7 @@ fn reason_is_policy(reason: &Canceled) -> bool {
 }
 
 /// An answer that a program gave.
-pub(super) fn automation(name: &str) -> DecidedBy {
+pub(crate) fn automation(name: &str) -> DecidedBy {
     DecidedBy::Automation(RuleId::new(name))
 }
 

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use enclos_connect::model::Model;
 use enclos_core::args::Schema;
 use enclos_core::budget::Limits;
+use enclos_core::call::Call;
 use enclos_core::decision::DecidedBy;
 use enclos_core::ids::{CallId, SessionId};
 use enclos_core::policy::{Caller, Mounts, OnAsk as PolicyOnAsk, Policy, Role, Surface, Tool as PolicyTool};
@@ -253,6 +254,10 @@ impl Live {
             let by = self.speaker();
             self.record(Event::ExtensionGranted { by: by.clone() }, Facts::new()).await?;
             self.teller.tell(Body::ExtensionDecided { granted: true, decided_by: by });
+            let left = self.state.budget().extensions_left();
+            self.teller.notice(format!(
+                "a budget ends with its process: taking the session up granted the next extension, {left} left"
+            ));
         }
         if let Some(text) = message {
             self.queued.push(text);
@@ -265,6 +270,13 @@ impl Live {
 
     /// Shows the cards of questions that are still pending; one that is about something else by now is asked anew.
     async fn show_pending(&mut self) -> Result<(), Halt> {
+        let answered = |call: &&Call| {
+            !call.state().is_final() && self.state.pending().all(|(pending, _)| pending != call.id())
+        };
+        let decided: Vec<Call> = self.state.calls().iter().filter(answered).cloned().collect();
+        for call in &decided {
+            self.tell_proposal(call);
+        }
         let pending: Vec<_> =
             self.state.pending().map(|(call, approval)| (call.clone(), approval.clone())).collect();
         for (id, approval) in pending {
@@ -369,6 +381,8 @@ async fn assemble(
         corrections: 0,
         queued: Vec::new(),
         base: Some(base),
+        keeper: None,
+        told_no_way_back: false,
         sandbox,
         teller,
         orders: Orders::new(inbox, opening.remote, ear),

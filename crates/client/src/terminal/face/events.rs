@@ -120,6 +120,7 @@ impl<G: Gateway> Face<'_, '_, G> {
         let lines = offers.iter().enumerate().flat_map(|(at, offer)| text::offer(at + 1, offer));
         let width = self.screen.width();
         let rows: Vec<Row> = lines.flat_map(|line| name(&gutter, Role::Plain, &line, width)).collect();
+        self.armed = Instant::now() + SETTLE;
         self.record(&rows);
         self.asked();
     }

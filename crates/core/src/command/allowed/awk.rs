@@ -13,7 +13,7 @@ const OPTIONS: Options = Options {
     numbers: false,
 };
 /// What an `awk` program needs to reach beyond its input and output.
-const REACHES: [&str; 9] = ["|", ">", "@", "system", "getline", "close", "fflush", "ENVIRON", "ARGV"];
+const REACHES: [&str; 8] = ["|", "@", "system", "getline", "close", "fflush", "ENVIRON", "ARGV"];
 
 pub(super) fn check(arguments: &[Argument]) -> Finding {
     let given = options::read(arguments, &OPTIONS, Style::Harmless);
@@ -27,7 +27,8 @@ pub(super) fn check(arguments: &[Argument]) -> Finding {
             "The program of `awk` is known at run time only.",
         );
     };
-    if REACHES.iter().any(|reach| program.contains(reach)) {
+    let joined = program.replace("||", "");
+    if REACHES.iter().any(|reach| joined.contains(reach)) || may_write(program) {
         return Finding::contained(
             "command.ask.interpreter",
             "The program of `awk` may write files or run commands.",
@@ -36,7 +37,13 @@ pub(super) fn check(arguments: &[Argument]) -> Finding {
     harmless()
 }
 
-/// The texts that an `awk` program hands to a shell: what it gives to `system` or a pipe.
+/// Whether a `>` may be that of a `print`: one that stands before any of them compares.
+fn may_write(program: &str) -> bool {
+    program.rfind('>').is_some_and(|last| program.get(..last).is_none_or(|before| before.contains("print")))
+}
+
+/// The texts that an `awk` program hands to a shell: what it gives to `system` or a pipe;
+/// and the files it writes, as redirections.
 pub(in crate::command) fn commands(arguments: &[Argument]) -> Vec<String> {
     let mut commands = Vec::new();
     for argument in arguments {
@@ -50,6 +57,10 @@ pub(in crate::command) fn commands(arguments: &[Argument]) -> Vec<String> {
             let after = text.get(at + 1..).unwrap_or("").trim_start_matches('&').trim_start();
             commands.extend(leading_string(after));
             commands.extend(trailing_string(text.get(..at).unwrap_or("")));
+        }
+        for (at, _) in text.match_indices('>') {
+            let after = text.get(at + 1..).unwrap_or("").trim_start();
+            commands.extend(leading_string(after).map(|file| super::sed::redirection(&file)));
         }
     }
     commands
@@ -71,4 +82,19 @@ fn trailing_string(text: &str) -> Option<String> {
     let inside = text.trim_end().strip_suffix('"')?;
     let reversed: String = inside.chars().rev().take_while(|character| *character != '"').collect();
     Some(reversed.chars().rev().collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::may_write;
+
+    #[test]
+    fn a_comparison_is_no_redirection() {
+        for program in ["NR > 1 {print $1}", "$3 > 5", "{ if ($1 > 2) print }", "{print}"] {
+            assert!(!may_write(program), "{program}");
+        }
+        for program in ["{print > \"f\"}", "{ print \"a;b\" > \"f\" }", "$1 > 2 {print >> $1}"] {
+            assert!(may_write(program), "{program}");
+        }
+    }
 }

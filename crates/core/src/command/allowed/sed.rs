@@ -39,12 +39,14 @@ pub(super) fn check(arguments: &[Argument]) -> Finding {
     harmless()
 }
 
-/// The commands that the scripts of a `sed` hand to a shell, as far as they are known.
+/// The commands that the scripts of a `sed` hand to a shell, as far as they are known, and the files it writes as
+/// redirections.
 pub(in crate::command) fn commands(arguments: &[Argument]) -> Vec<String> {
     let mut commands = Vec::new();
     for argument in arguments {
         let text = argument.emptied();
-        read(text.strip_prefix("-e").unwrap_or(&text), &mut commands);
+        let attached = ["-e", "--expression="].iter().find_map(|option| text.strip_prefix(option));
+        read(attached.unwrap_or(&text), &mut commands);
     }
     commands
 }
@@ -99,7 +101,8 @@ fn read(script: &str, commands: &mut Vec<String>) -> bool {
                         if runs {
                             commands.push(replacement);
                         }
-                        harmless &= !runs && !writes;
+                        harmless &= !runs && writes.is_none();
+                        commands.extend(writes.as_deref().map(redirection));
                         true
                     }
                     None => false,
@@ -116,8 +119,9 @@ fn read(script: &str, commands: &mut Vec<String>) -> bool {
                 true
             }
             'b' | 't' | 'T' | ':' => {
-                rest.until(";\n");
-                true
+                // A blank ends the label, and what follows is another command.
+                rest.skip(" \t");
+                !rest.until("; \t\n").contains(['{', '}'])
             }
             'r' | 'R' | '#' => {
                 rest.until("\n");
@@ -129,7 +133,7 @@ fn read(script: &str, commands: &mut Vec<String>) -> bool {
                 true
             }
             'w' | 'W' => {
-                rest.until("\n");
+                commands.push(redirection(rest.until("\n").trim()));
                 harmless = false;
                 true
             }
@@ -141,13 +145,19 @@ fn read(script: &str, commands: &mut Vec<String>) -> bool {
     }
 }
 
+/// What writing a file is in the words of a shell.
+pub(super) fn redirection(file: &str) -> String {
+    format!("> '{}'", file.replace('\'', "'\\''"))
+}
+
 struct Rest<'s> {
     text: &'s str,
 }
 
 struct Substitution {
     runs: bool,
-    writes: bool,
+    /// The file that it writes.
+    writes: Option<String>,
     replacement: String,
 }
 
@@ -243,7 +253,7 @@ impl<'s> Rest<'s> {
 
     fn substitution(&mut self) -> Option<Substitution> {
         let replacement = self.delimited(2)?;
-        let mut found = Substitution { runs: false, writes: false, replacement };
+        let mut found = Substitution { runs: false, writes: None, replacement };
         loop {
             match self.text.chars().next() {
                 Some('g' | 'p' | 'i' | 'I' | 'm' | 'M' | '0'..='9') => {
@@ -254,8 +264,8 @@ impl<'s> Rest<'s> {
                     found.runs = true;
                 }
                 Some('w') => {
-                    self.until("\n");
-                    found.writes = true;
+                    self.take();
+                    found.writes = Some(self.until("\n").trim().to_owned());
                     return Some(found);
                 }
                 _ => return self.ends().then_some(found),
@@ -296,6 +306,7 @@ mod tests {
             "a\\\nnew text",
             "10q",
             ":a;N;$!ba;s/\\n/,/g",
+            ": a\nN\n$! b a\np",
         ] {
             assert!(read(script, &mut Vec::new()), "{script}");
         }
@@ -313,6 +324,9 @@ mod tests {
             "k",
             "s/a/b/ep",
             ";W output.txt",
+            ": a e touch marker",
+            ":e; b e e touch marker",
+            "t a}; w out",
         ] {
             assert!(!read(script, &mut Vec::new()), "{script}");
         }
@@ -323,6 +337,8 @@ mod tests {
         let mut commands = Vec::new();
         read("s/x/sudo id/e", &mut commands);
         read("1e sudo id", &mut commands);
-        assert_eq!(commands, ["sudo id", "sudo id"]);
+        read("s/x/y/w out", &mut commands);
+        read("1w it's", &mut commands);
+        assert_eq!(commands, ["sudo id", "sudo id", "> 'out'", "> 'it'\\''s'"]);
     }
 }

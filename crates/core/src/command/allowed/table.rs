@@ -250,7 +250,7 @@ static PROGRAMS: &[Program] = &[
         "compact-output null-input raw-output raw-input join-output ascii-output color-output \
      sort-keys monochrome-output slurp exit-status tab indent=",
     )),
-    operands(Operands::None, program(&["printenv"], "0", "", "null")),
+    program(&["printenv"], "0", "", "null"),
     operands(Operands::None, program(&["locale"], "a", "", "all-locales")),
     operands(Operands::None, program(&["jobs"], "lnprs", "", "")),
 ];

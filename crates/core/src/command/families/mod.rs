@@ -23,7 +23,12 @@ pub(super) fn refused(name: &str, arguments: &[Argument], directories: &[Directo
         .or_else(|| writes::refused(name, arguments, directories))
 }
 
-/// The same, only for names that mean nothing else anywhere in a command line.
+/// Whether a command of this name is told by all of its arguments.
+pub(super) fn looks_at_operands(name: &str) -> bool {
+    modes::NAMES.contains(&name) || removal::NAMES.contains(&name) || writes::is_listed(name)
+}
+
+/// The same as [`refused`], only for names that mean nothing else anywhere in a command line.
 pub(super) fn refused_anywhere(
     name: &str,
     arguments: &[Argument],

@@ -7,6 +7,9 @@ use crate::command::finding::Finding;
 const SET_ID: u32 = 0o6000;
 const OTHERS: u32 = 0o007;
 
+/// Programs that set modes or owners.
+pub(super) const NAMES: [&str; 6] = ["chmod", "chown", "install", "mkdir", "mkfifo", "mknod"];
+
 pub(super) fn refused(name: &str, arguments: &[Argument]) -> Option<Finding> {
     match name {
         "chmod" => mode_operand(arguments).and_then(|mode| opened(name, &mode)),

@@ -3,10 +3,13 @@
 use crate::command::argument::Argument;
 use crate::command::finding::Finding;
 
-const PRIVILEGE: [&str; 10] =
-    ["sudo", "su", "doas", "pkexec", "run0", "sudoedit", "runas", "gsudo", "psexec", "psexec64"];
+const PRIVILEGE: [&str; 20] = [
+    "sudo", "su", "doas", "pkexec", "run0", "sudoedit", "runas", "gsudo", "psexec", "psexec64", "sudo-rs",
+    "su-rs", "visudo", "gksu", "gksudo", "kdesu", "kdesudo", "ksu", "dzdo", "pfexec",
+];
 const KERNEL: [&str; 4] = ["insmod", "modprobe", "rmmod", "kmod"];
-const FIREWALL: [&str; 6] = ["iptables", "ip6tables", "nft", "ufw", "firewall-cmd", "pfctl"];
+const FIREWALL: [&str; 8] =
+    ["iptables", "ip6tables", "nft", "ufw", "firewall-cmd", "pfctl", "ebtables", "arptables"];
 const FIREWALL_VARIANTS: [&str; 4] = ["-restore", "-legacy", "-nft", "-apply"];
 const FORMATTING: [&str; 3] = ["mke2fs", "wipefs", "format"];
 
@@ -34,7 +37,8 @@ pub(super) fn is_ambiguous(name: &str) -> bool {
 
 fn is_firewall(name: &str) -> bool {
     let base = FIREWALL_VARIANTS.iter().find_map(|variant| name.strip_suffix(variant));
-    FIREWALL.contains(&name) || base.is_some_and(|base| matches!(base, "iptables" | "ip6tables"))
+    FIREWALL.contains(&name)
+        || base.is_some_and(|base| matches!(base, "iptables" | "ip6tables" | "ebtables" | "arptables"))
 }
 
 /// What Windows has of the same families.

@@ -1,20 +1,24 @@
 //! Destruction of the system tree: what removes a root, a system directory or a system file.
 
-use super::{operands, options};
+use super::{head, operands, options};
 use crate::command::argument::Argument;
 use crate::command::finding::Finding;
 use crate::command::paths::{Directory, Path};
 
+/// Programs that remove what they are given.
+pub(super) const NAMES: [&str; 5] = ["rm", "unlink", "rmdir", "shred", "mv"];
+
 pub(super) fn refused(name: &str, arguments: &[Argument], directories: &[Directory]) -> Option<Finding> {
     let recursive = match name {
         "rm" => is_recursive(arguments),
-        "unlink" => false,
+        "unlink" | "rmdir" => false,
         "shred" if options(arguments).any(|option| option.starts_with("--rem") || has_short(option, 'u')) => {
             false
         }
         "mv" => return moved_away(arguments, directories),
         _ => return None,
     };
+    let maybe = name == "rm" && !recursive && arguments.iter().any(may_hold_options);
     let mut doubtful = None;
     for operand in operands(arguments) {
         for directory in directories {
@@ -24,6 +28,12 @@ pub(super) fn refused(name: &str, arguments: &[Argument], directories: &[Directo
             }
             if path.is_system_file() {
                 return Some(destruction(name, operand, "a file of the system"));
+            }
+            if maybe && path.is_system() {
+                doubtful = Some(Finding::asks(
+                    "command.ask.target",
+                    "It removes a part of the system if its options, known at run time only, say so.",
+                ));
             }
             if recursive && path.is_unknown() && path.may_be_system() {
                 doubtful = Some(Finding::asks(
@@ -59,6 +69,11 @@ fn moved_away(arguments: &[Argument], directories: &[Directory]) -> Option<Findi
 fn destruction(name: &str, operand: &Argument, what: &str) -> Finding {
     let shown: String = operand.emptied().chars().take(60).collect();
     Finding::refused("command.refused.destruction", format!("`{name}` removes {what}: `{shown}`."))
+}
+
+/// Whether an argument may be, or hold, options that are known at run time only.
+fn may_hold_options(argument: &Argument) -> bool {
+    argument.is_dynamic() && (argument.may_be_option() || head(argument).starts_with('-'))
 }
 
 fn is_recursive(arguments: &[Argument]) -> bool {

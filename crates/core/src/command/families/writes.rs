@@ -6,7 +6,7 @@ use crate::command::finding::Finding;
 use crate::command::paths::{Directory, Path};
 
 /// Programs that write to every operand.
-const ALL: [&str; 10] = [
+const ALL: [&str; 16] = [
     "tee",
     "truncate",
     "shred",
@@ -17,11 +17,19 @@ const ALL: [&str; 10] = [
     "blkdiscard",
     "badblocks",
     "pvcreate",
+    "touch",
+    "mkfifo",
+    "fallocate",
+    "wipe",
+    "scrub",
+    "nwipe",
 ];
+/// Programs that write to what `of=` names.
+const DISKS: [&str; 3] = ["dd", "dcfldd", "dc3dd"];
 /// Programs that write to their last operand.
-const LAST: [&str; 5] = ["cp", "mv", "install", "rsync", "ln"];
+const LAST: [&str; 7] = ["cp", "mv", "install", "rsync", "ln", "ddrescue", "split"];
 /// Options whose value is written, by program.
-const OUTPUTS: [(&str, &str, &str); 8] = [
+const OUTPUTS: [(&str, &str, &str); 15] = [
     ("sort", "-o", "--output"),
     ("curl", "-o", "--output"),
     ("wget", "-O", "--output-document"),
@@ -30,11 +38,24 @@ const OUTPUTS: [(&str, &str, &str); 8] = [
     ("install", "-t", "--target-directory"),
     ("ln", "-t", "--target-directory"),
     ("tree", "-o", "--output"),
+    ("tar", "-C", "--directory"),
+    ("unzip", "-d", "--directory"),
+    ("gcc", "-o", "--output"),
+    ("cc", "-o", "--output"),
+    ("clang", "-o", "--output"),
+    ("g++", "-o", "--output"),
+    ("rustc", "-o", "--output"),
 ];
+
+/// Whether a program of this name writes to what its arguments name.
+pub(super) fn is_listed(name: &str) -> bool {
+    let option = OUTPUTS.iter().any(|(program, ..)| *program == name);
+    DISKS.contains(&name) || ALL.contains(&name) || LAST.contains(&name) || option
+}
 
 pub(super) fn refused(name: &str, arguments: &[Argument], directories: &[Directory]) -> Option<Finding> {
     let written = |argument: &Argument| writes_device(argument, directories);
-    let found = if name == "dd" {
+    let found = if DISKS.contains(&name) {
         arguments.iter().filter_map(output_of_dd).any(|path| path.is_device())
     } else if ALL.contains(&name) {
         operands(arguments).any(written)

@@ -3,15 +3,23 @@
 //! What a command runs in turn (`xargs`, `find -exec`) becomes a line of its own and waits in a list, so that
 //! no command, however long, makes the reading deep.
 
+use super::program::listed;
 use super::{Judge, harmless, loader};
 use crate::command::argument::{self, Argument};
 use crate::command::ask;
+use crate::command::carriers;
 use crate::command::finding::{Finding, Weight};
 use crate::command::paths::is_trusted;
 use crate::command::reading::{CommandRule, Unreadable};
 use crate::command::script::{Action, Command, MAX_HANDED, Nature, Piped, Place};
 use crate::command::wrappers::{self, Inside, Wrapper};
 use crate::verdict::Verdict;
+
+/// Programs that GNU's are installed beside, as `grm` beside `rm`.
+const GNU: [&str; 20] = [
+    "rm", "chmod", "chown", "dd", "cp", "mv", "tee", "env", "timeout", "nice", "stdbuf", "xargs", "find",
+    "sed", "install", "truncate", "shred", "ln", "mkdir", "nohup",
+];
 
 /// A command line.
 #[derive(Clone, Copy)]
@@ -93,6 +101,7 @@ impl<'r> Judge<'r> {
         let context = Context { command, input: input(command) };
         let mut lines = vec![Line { arguments: &arguments, piped: command.piped, nested: 0 }];
         while let Some(line) = lines.pop() {
+            self.spend(8 + line.arguments.len())?;
             let mut gathered = Gathered::new();
             if cut {
                 gathered.add(Finding::asks(
@@ -101,12 +110,17 @@ impl<'r> Judge<'r> {
                 ));
             }
             self.line(line, context, &mut gathered, &mut lines)?;
-            self.line_piece(line, command, gathered);
+            self.line_piece(line, command, gathered)?;
         }
         Ok(())
     }
 
-    fn line_piece(&mut self, line: Line<'_>, command: &Command, mut gathered: Gathered<'_>) {
+    fn line_piece(
+        &mut self,
+        line: Line<'_>,
+        command: &Command,
+        mut gathered: Gathered<'_>,
+    ) -> Result<(), Unreadable> {
         if line.arguments.iter().any(|argument| argument.too_large) {
             gathered
                 .add(Finding::asks("command.ask.expansion", "Its braces make more words than can be read."));
@@ -116,7 +130,7 @@ impl<'r> Judge<'r> {
             gathered.add(Finding::contained("command.ask.expansion", reason));
         }
         let argv: Vec<String> = line.arguments.iter().map(|argument| argument.shown(&self.script)).collect();
-        self.script.steps += argv.iter().map(|word| word.len() + 1).sum::<usize>();
+        self.spend(argv.iter().map(|word| word.len() + 1).sum())?;
         let place = match line.arguments {
             [first, .., last] if line.nested > 0 && first.place.text == last.place.text => {
                 Place { end: last.place.end, ..first.place }
@@ -125,6 +139,7 @@ impl<'r> Judge<'r> {
             _ => command.place,
         };
         self.piece(place, argv, gathered.finding, gathered.rule);
+        Ok(())
     }
 
     /// One line: through its wrappers to the program it runs.
@@ -151,7 +166,8 @@ impl<'r> Judge<'r> {
                 arguments = rest;
                 continue;
             }
-            let name = base_name(&written);
+            let name = if is_shell_itself(&written) { "bash".to_owned() } else { base_name(&written) };
+            self.look(&name, rest)?;
             if let Some(finding) = self.refused(&name, rest) {
                 gathered.add(finding);
                 return Ok(());
@@ -182,6 +198,12 @@ impl<'r> Judge<'r> {
     ) -> Result<Next<'a>, Unreadable> {
         for assignment in wrapper.assignments(rest) {
             gathered.add(environment(assignment));
+            let text = assignment.emptied();
+            if let Some((variable, value)) = text.split_once('=')
+                && carriers::variable(variable)
+            {
+                self.guess(value.trim_start_matches('|'), assignment.place)?;
+            }
         }
         if let Some(directory) = wrapper.directory(rest) {
             self.change_directory("cd", std::slice::from_ref(directory.as_ref()));
@@ -198,17 +220,24 @@ impl<'r> Judge<'r> {
                 return Ok(Next::Behind(inner));
             }
             Inside::Joined(words) => {
+                let listed = words.iter().position(|word| word.emptied().starts_with(":::"));
+                for word in listed.and_then(|at| words.get(at + 1..)).unwrap_or(&[]) {
+                    self.guess(&word.emptied(), word.place)?;
+                }
                 let text: Vec<String> = words.iter().map(|word| word.shown(&self.script)).collect();
                 if let Some(first) = words.first() {
                     self.text_for_shell(&text.join(" "), first.place, "sh", gathered)?;
                 }
             }
             Inside::Nothing if matches!(name, "env" | "command" | "builtin" | "time" | "nice") => {}
-            Inside::Nothing => gathered.add(unknown(name)),
+            Inside::Nothing if name == "parallel" => {
+                gathered.add(Finding::asks("command.ask.pipe", "`parallel` runs whatever its input holds."));
+            }
+            Inside::Nothing => gathered.add(listed(name, rest)),
             Inside::Unknown => {
                 let reason = format!("What `{name}` runs cannot be told from its options.");
                 gathered.add(Finding::asks("command.ask.wrapper", reason));
-                self.anywhere(rest, gathered);
+                self.anywhere(line, rest, gathered, lines)?;
             }
         }
         Ok(Next::Done)
@@ -296,8 +325,18 @@ fn shown(name: &str) -> String {
     name.chars().take(60).collect()
 }
 
+/// Whether a path is the running shell: `/proc/self/exe`, `/proc/$$/exe`.
+fn is_shell_itself(written: &str) -> bool {
+    written.strip_prefix("/proc/").and_then(|rest| rest.strip_suffix("/exe")).is_some()
+}
+
 /// The last component of a name, by the file systems of either kind.
 pub(super) fn base_name(written: &str) -> String {
     let base = written.rsplit(['/', '\\']).next().unwrap_or("").trim_end_matches('\r');
-    base.strip_suffix(".exe").unwrap_or(base).to_owned()
+    let base = base.strip_suffix(".exe").unwrap_or(base);
+    // The tools of GNU under the names that they have beside others.
+    match base.strip_prefix('g') {
+        Some(plain) if GNU.contains(&plain) => plain.to_owned(),
+        _ => base.to_owned(),
+    }
 }

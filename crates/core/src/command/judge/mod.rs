@@ -12,10 +12,12 @@ use std::rc::Rc;
 
 use super::argument::{self, Argument};
 use super::ask;
+use super::carriers;
 use super::finding::{Finding, Weight};
+use super::names::Collected;
 use super::parse;
 use super::paths::Directory;
-use super::reading::{CommandRule, Piece, Reading, Rules, Unreadable};
+use super::reading::{CommandRule, Names, Piece, Reading, Rules, Unreadable};
 use super::script::{Assignment, Command, Kind, MAX_DEPTH, MAX_HANDED, Piped, Place, Script, Word};
 use super::written::Written;
 use crate::ids::RuleId;
@@ -26,12 +28,16 @@ const MAX_DIRECTORIES: usize = 8;
 /// Bytes that braces may add to any text; as much again for each byte of it.
 const BRACE_ROOM: usize = 8 * 1024;
 
+/// Steps that a piece, or a text handed on, counts for besides its length.
+const PIECE_STEPS: usize = 24;
+
 /// Judges one text.
 pub(super) struct Judge<'r> {
     rules: Rules<'r>,
     written: Written<'r>,
     script: Script,
     pieces: Vec<Piece>,
+    names: Collected,
     /// Where relative paths may start from: first where the text has gone to, then the system directories
     /// it has been in.
     directories: Vec<Directory>,
@@ -53,6 +59,7 @@ pub(super) fn judge_counting(text: &str, rules: &Rules<'_>) -> (Reading, usize) 
         written: Written::new(rules.freed),
         script: Script::new(text),
         pieces: Vec::new(),
+        names: Collected::default(),
         directories: vec![Directory::workspace()],
         lost: false,
         room: BRACE_ROOM + text.len(),
@@ -63,7 +70,13 @@ pub(super) fn judge_counting(text: &str, rules: &Rules<'_>) -> (Reading, usize) 
         return (judge.unreadable(text, unreadable), steps);
     }
     let verdict = judge.pieces.iter().map(|piece| piece.verdict).max();
-    (Reading { verdict: verdict.unwrap_or(rules.base), unreadable: None, pieces: judge.pieces }, steps)
+    let mut names = judge.names;
+    for piece in &judge.pieces {
+        names.words(&piece.argv);
+    }
+    let names = names.taken();
+    let verdict = verdict.unwrap_or(rules.base);
+    (Reading { verdict, unreadable: None, pieces: judge.pieces, names }, steps)
 }
 
 /// A reading of a text that cannot be read.
@@ -76,7 +89,8 @@ pub(super) fn refuse(text: &str, unreadable: Unreadable) -> Reading {
         rule: RuleId::new("command.unreadable"),
         reason: format!("It cannot be read: {} (byte {}).", unreadable.reason, unreadable.at),
     };
-    Reading { verdict: Verdict::Disabled, unreadable: Some(unreadable), pieces: vec![piece] }
+    let names = Names::default();
+    Reading { verdict: Verdict::Disabled, unreadable: Some(unreadable), pieces: vec![piece], names }
 }
 
 impl Judge<'_> {
@@ -90,6 +104,8 @@ impl Judge<'_> {
     fn run(&mut self) -> Result<(), Unreadable> {
         while !self.script.commands.is_empty() {
             for command in std::mem::take(&mut self.script.commands) {
+                self.script.guessing = self.script.is_guess(command.place.text);
+                self.names.of(&command);
                 self.command(&command)?;
             }
         }
@@ -173,6 +189,9 @@ impl Judge<'_> {
             _ => None,
         };
         let mut finding = if ask::carries_code(&assignment.name, known) {
+            if let ([value], true) = (values.as_slice(), carriers::variable(&assignment.name)) {
+                self.guess(value.emptied().trim_start_matches('|'), value.place)?;
+            }
             loader(&assignment.name)
         } else {
             Finding::contained(
@@ -204,6 +223,10 @@ impl Judge<'_> {
 
     /// Applies the policy to a finding and adds the piece. `rule`: the written rule that matches its argv.
     fn piece(&mut self, place: Place, argv: Vec<String>, finding: Finding, rule: Option<&CommandRule>) {
+        self.script.steps += PIECE_STEPS;
+        if self.script.guessing && finding.weight != Weight::Refused {
+            return;
+        }
         let base = rule.map_or(self.rules.base, |rule| rule.verdict);
         let freed = match finding.weight {
             Weight::Harmless => true,
@@ -237,6 +260,24 @@ impl Judge<'_> {
         parse::program(&mut self.script, id, Piped::No)
     }
 
+    /// A text that may go to a shell: only what must be refused in it counts.
+    fn guess(&mut self, text: &str, place: Place) -> Result<(), Unreadable> {
+        let before = std::mem::replace(&mut self.script.guessing, true);
+        self.spend(text.len())?;
+        self.try_hand_on(text, place)?;
+        self.script.guessing = before;
+        Ok(())
+    }
+
+    /// Counts steps of the judgement; refused when they are more than any text may take.
+    fn spend(&mut self, steps: usize) -> Result<(), Unreadable> {
+        self.script.steps += steps;
+        if self.script.steps > self.script.allowance {
+            return Err(Unreadable { reason: "the text takes too long to read".to_owned(), at: 0 });
+        }
+        Ok(())
+    }
+
     /// A text whose substitutions run when it is later read as a name.
     fn expand_later(&mut self, text: &str, place: Place) -> Result<(), Unreadable> {
         let id = self.handed_source(text, place)?;
@@ -244,6 +285,7 @@ impl Judge<'_> {
     }
 
     fn handed_source(&mut self, text: &str, place: Place) -> Result<usize, Unreadable> {
+        self.spend(PIECE_STEPS + text.len())?;
         let handed = self.script.handed(place.text) + 1;
         let span = self.script.span(place);
         if handed > MAX_HANDED {

@@ -2,9 +2,11 @@
 
 use super::Judge;
 use super::line::{Context, Gathered, Line, base_name, unknown};
+use super::shell::{run_time_code, takes_code};
 use crate::command::allowed;
 use crate::command::argument::Argument;
 use crate::command::ask;
+use crate::command::carriers::{self, Carried};
 use crate::command::families;
 use crate::command::finding::Finding;
 use crate::command::judge::MAX_DIRECTORIES;
@@ -13,8 +15,8 @@ use crate::command::paths::{Directory, Path};
 use crate::command::reading::Unreadable;
 use crate::command::wrappers;
 
-/// At how many places the families are looked for when a command line is not understood.
-const MAX_PLACES: usize = 64;
+/// Steps that a part of an operand counts for, from each directory that it may be seen from.
+const OPERAND_STEPS: usize = 8;
 
 impl<'r> Judge<'r> {
     /// A program that is no wrapper.
@@ -34,15 +36,25 @@ impl<'r> Judge<'r> {
                 lines.extend(found.commands.into_iter().map(|arguments| line.runs(arguments)));
             }
             "trap" => self.trap(rest, gathered)?,
-            "source" | "." => gathered.add(Self::interpreter(name, rest, line.piped, context.input)),
+            "source" | "." => {
+                gathered.add(Self::interpreter(name, rest, line.piped, context.input));
+                if rest.first().is_some_and(carriers::is_standard_input) {
+                    self.fed("bash", context, gathered)?;
+                }
+            }
+            "at" | "batch" => {
+                gathered.add(Self::interpreter(name, &[], line.piped, context.input));
+                self.fed("sh", context, gathered)?;
+            }
             _ if ask::is_shell(name) => self.shell(name, rest, line.piped, context, gathered)?,
             _ if ask::is_interpreter(name) => {
                 gathered.add(Self::interpreter(name, rest, line.piped, context.input));
+                self.inline(name, rest, context)?;
             }
             _ if wrappers::is_runner(name) || wrappers::is_manager(name) => {
                 gathered.add(listed(name, rest));
                 if wrappers::is_runner(name) {
-                    self.anywhere(rest, gathered);
+                    self.anywhere(line, rest, gathered, lines)?;
                 }
                 let likely = wrappers::likely(name, rest);
                 // A guess: `exec` and `eval` are then words of the program, not builtins.
@@ -54,27 +66,80 @@ impl<'r> Judge<'r> {
             _ => {
                 gathered.add(listed(name, rest));
                 self.read_again(name, rest, gathered)?;
+                self.fed_lines(name, context)?;
             }
         }
         if matches!(name, "cd" | "pushd" | "popd") {
             self.change_directory(name, rest);
         }
+        self.carried(name, rest, line, gathered, lines)
+    }
+
+    /// What the program hands on by its options and operands.
+    pub(super) fn carried<'a>(
+        &mut self,
+        name: &str,
+        rest: &'a [Argument],
+        line: Line<'a>,
+        gathered: &mut Gathered<'r>,
+        lines: &mut Vec<Line<'a>>,
+    ) -> Result<(), Unreadable> {
+        for carried in carriers::carried(name, rest) {
+            match carried {
+                Carried::Text(text, argument) => {
+                    gathered.add(Finding::contained(
+                        "command.ask.handed",
+                        format!("`{name}` runs what it is given."),
+                    ));
+                    if argument.is_dynamic() && text.trim().is_empty() {
+                        gathered.add(run_time_code(name));
+                    }
+                    self.spend(text.len())?;
+                    self.try_hand_on(&text, argument.place)?;
+                }
+                Carried::Guess(text, argument) => self.guess(&text, argument.place)?,
+                Carried::Command(arguments) => lines.push(line.runs(arguments)),
+            }
+        }
         Ok(())
+    }
+
+    /// Counts what the families look at in a command of this name.
+    pub(super) fn look(&mut self, name: &str, rest: &[Argument]) -> Result<(), Unreadable> {
+        if !families::looks_at_operands(name) {
+            return self.spend(1);
+        }
+        let each = |argument: &Argument| OPERAND_STEPS * argument.atoms.len() + argument.known();
+        self.spend(rest.iter().map(each).sum::<usize>() * self.directories.len())
     }
 
     pub(super) fn refused(&self, name: &str, rest: &[Argument]) -> Option<Finding> {
         families::refused(&name.to_ascii_lowercase(), rest, &self.directories)
     }
 
-    /// Looks for the families at every place of a command line that is not understood.
-    pub(super) fn anywhere(&self, arguments: &[Argument], gathered: &mut Gathered<'_>) {
-        for at in 0..arguments.len().min(MAX_PLACES) {
-            let Some((first, rest)) = arguments.get(at..).and_then(<[Argument]>::split_first) else { return };
+    /// Looks for the families at every place of a command line that is not understood, and for shells with a text
+    /// and searches, which are lines of their own.
+    pub(super) fn anywhere<'a>(
+        &mut self,
+        line: Line<'a>,
+        arguments: &'a [Argument],
+        gathered: &mut Gathered<'_>,
+        lines: &mut Vec<Line<'a>>,
+    ) -> Result<(), Unreadable> {
+        for at in 0..arguments.len() {
+            let here = arguments.get(at..).unwrap_or(&[]);
+            let Some((first, rest)) = here.split_first() else { break };
             let name = base_name(&first.emptied()).to_ascii_lowercase();
+            self.look(&name, rest)?;
             if let Some(finding) = families::refused_anywhere(&name, rest, &self.directories) {
                 gathered.add(finding);
             }
+            if ask::is_shell(&name) && takes_code(rest) || name == "find" {
+                self.spend(OPERAND_STEPS * here.len())?;
+                lines.push(line.runs(here));
+            }
         }
+        Ok(())
     }
 
     /// Texts that some programs run in turn: read again for what they hold.
@@ -122,8 +187,12 @@ impl<'r> Judge<'r> {
             self.lost = true;
             return;
         };
-        if target.is_system() && self.directories.len() < MAX_DIRECTORIES {
-            self.directories.push(target.clone());
+        // It may fail, and then what follows runs where the text began.
+        let begun = Directory::workspace();
+        for directory in [Some(begun), target.is_system().then(|| target.clone())].into_iter().flatten() {
+            if self.directories.len() < MAX_DIRECTORIES && !self.directories.contains(&directory) {
+                self.directories.push(directory);
+            }
         }
         if let Some(current) = self.directories.first_mut() {
             *current = target;
@@ -132,7 +201,7 @@ impl<'r> Judge<'r> {
 }
 
 /// What the lists say of a program.
-fn listed(name: &str, rest: &[Argument]) -> Finding {
+pub(super) fn listed(name: &str, rest: &[Argument]) -> Finding {
     if let Some(finding) = allowed::check(name, rest) {
         return finding;
     }

@@ -57,7 +57,11 @@ impl Judge<'_> {
                 "It writes to a file whose name is known at run time only.",
             ));
         }
-        let mut paths = self.directories.iter().map(|directory| Path::of(target, directory));
+        // Where the text has gone to, and where it may have done harm on the way.
+        let (here, others) =
+            self.directories.split_first().map_or((None, &[][..]), |(first, rest)| (Some(first), rest));
+        let directories = here.into_iter().chain(others.iter().filter(|directory| directory.is_system()));
+        let mut paths = directories.map(|directory| Path::of(target, directory));
         if paths.clone().all(|path| path.is_harmless_device()) {
             return None;
         }

@@ -7,11 +7,12 @@ use super::Judge;
 use super::line::{Context, Gathered, Input, unknown};
 use crate::command::argument::{self, Argument};
 use crate::command::ask;
+use crate::command::carriers::{self, Language};
 use crate::command::finding::Finding;
 use crate::command::options::head;
 use crate::command::parse;
 use crate::command::reading::Unreadable;
-use crate::command::script::{Action, Nature, Piped, Place};
+use crate::command::script::{Action, Nature, Piped, Place, Redirect};
 
 impl Judge<'_> {
     /// `trap`: its first operand is shell text.
@@ -49,6 +50,63 @@ impl Judge<'_> {
                 None => Ok(()),
             };
         }
+        self.fed(name, context, gathered)
+    }
+
+    /// The lines that feed a program which runs some of them.
+    pub(super) fn fed_lines(&mut self, name: &str, context: Context<'_>) -> Result<(), Unreadable> {
+        if !carriers::runs_lines(name) {
+            return Ok(());
+        }
+        for (text, place) in self.input_texts(context) {
+            self.spend(text.len())?;
+            for line in text.lines() {
+                self.guess(carriers::line(line), place)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The texts that feed a command: here-documents and here-strings.
+    fn input_texts(&self, context: Context<'_>) -> Vec<(String, Place)> {
+        let text = |redirect: &Redirect| match &redirect.action {
+            Action::Here(index) => {
+                let body = self.script.here.get(*index).and_then(|here| here.body)?;
+                Some((self.script.slice(body).to_owned(), body))
+            }
+            Action::HereString(word) => Some((argument::single(word).emptied(), word.place)),
+            Action::Read(_) | Action::Write(_) | Action::Descriptor | Action::DescriptorOrFile(_) => None,
+        };
+        context.command.redirects.iter().filter_map(text).collect()
+    }
+
+    /// The texts of the command line and the input of an interpreter, as far as they start a process.
+    pub(super) fn inline(
+        &mut self,
+        name: &str,
+        rest: &[Argument],
+        context: Context<'_>,
+    ) -> Result<(), Unreadable> {
+        let language = Language::of(name);
+        let mut texts: Vec<(String, Place)> =
+            rest.iter().map(|argument| (argument.emptied(), argument.place)).collect();
+        texts.extend(self.input_texts(context));
+        for (code, place) in texts {
+            self.spend(code.len())?;
+            for command in carriers::inline_commands(&code, language) {
+                self.guess(&command, place)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The texts that feed the standard input of a shell.
+    pub(super) fn fed(
+        &mut self,
+        name: &str,
+        context: Context<'_>,
+        gathered: &mut Gathered<'_>,
+    ) -> Result<(), Unreadable> {
         for redirect in &context.command.redirects {
             match &redirect.action {
                 Action::Here(index) => self.here_document(*index, name, gathered)?,
@@ -155,6 +213,11 @@ fn names_script(argument: &Argument) -> bool {
     argument.is_dynamic() || inline || !standard_input && !text.starts_with('-')
 }
 
+/// Whether a shell with these arguments is given text to run.
+pub(super) fn takes_code(arguments: &[Argument]) -> bool {
+    options(arguments).0
+}
+
 /// The options of a shell: whether it is given text to run, and where its first operand stands.
 fn options(arguments: &[Argument]) -> (bool, usize) {
     let mut code = false;
@@ -178,6 +241,6 @@ fn options(arguments: &[Argument]) -> (bool, usize) {
     (code, at)
 }
 
-fn run_time_code(name: &str) -> Finding {
+pub(super) fn run_time_code(name: &str) -> Finding {
     Finding::asks("command.ask.dynamic", format!("Part of the text for `{name}` is known at run time only."))
 }

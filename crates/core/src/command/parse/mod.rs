@@ -19,7 +19,7 @@ use std::rc::Rc;
 
 use self::cursor::{Operator, Pending};
 use super::reading::Unreadable;
-use super::script::{MAX_DEPTH, Piped, Script};
+use super::script::{Command, MAX_DEPTH, Part, Piped, Script, Word};
 
 /// What a step of the parser returns.
 pub(super) type Read<T> = Result<T, Unreadable>;
@@ -36,6 +36,8 @@ pub(super) struct Parser<'s> {
     piped: Piped,
     /// How many `$(` of this text are open.
     substitutions: usize,
+    /// A line before this one has switched extended patterns on.
+    extended: bool,
     /// Here-documents announced on this line.
     pending: Vec<Pending>,
 }
@@ -59,7 +61,18 @@ impl<'s> Parser<'s> {
         let text = script.body(id);
         let depth = script.depth(id);
         let end = text.len();
-        Self { script, text, id, pos: 0, end, depth, piped: Piped::No, substitutions: 0, pending: Vec::new() }
+        Self {
+            script,
+            text,
+            id,
+            pos: 0,
+            end,
+            depth,
+            piped: Piped::No,
+            substitutions: 0,
+            extended: false,
+            pending: Vec::new(),
+        }
     }
 
     fn program(&mut self) -> Read<()> {
@@ -138,11 +151,26 @@ impl<'s> Parser<'s> {
                     self.pos = after;
                     self.newlines()?;
                 }
-                Some((Operator::Newline, _)) => self.newlines()?,
+                Some((Operator::Newline, _)) => {
+                    self.extended |= self.depth == 1 && self.switches_patterns_on();
+                    self.newlines()?;
+                }
                 _ => break,
             }
         }
         Ok(any)
+    }
+
+    /// Whether the command that was read last is `shopt -s extglob`. Bash reads a text line by line, so what stands on
+    /// the lines behind it may hold patterns that are refused elsewhere.
+    fn switches_patterns_on(&self) -> bool {
+        let plain = |word: &Word| match word.parts.as_slice() {
+            [Part::Plain(text)] => Some(text.clone()),
+            _ => None,
+        };
+        let words = |command: &Command| command.words.iter().map(plain).collect::<Option<Vec<String>>>();
+        let last = self.script.commands.last().and_then(words).unwrap_or_default();
+        last.iter().map(String::as_str).eq(["shopt", "-s", "extglob"])
     }
 
     /// A list that must hold a command.

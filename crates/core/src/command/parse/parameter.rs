@@ -27,7 +27,8 @@ impl Parser<'_> {
             | Nature::Home
             | Nature::Number
             | Nature::Substitution
-            | Nature::Process => {}
+            | Nature::Process
+            | Nature::Pattern => {}
         }
         Ok(nature)
     }
@@ -66,8 +67,11 @@ impl Parser<'_> {
             let nature = if plain { nature_of(&name) } else { nature };
             return Ok((name, nature));
         }
+        // `${HOME:?}` and `${HOME%/}` are the home directory, or one above it.
+        let home = name == "HOME" && !subscripted && nature == Nature::Variable;
+        let kept = matches!((self.peek(), self.second()), (Some(b'?' | b'%'), _) | (Some(b':'), Some(b'?')));
         let nature = self.operation(quoted, nature)?;
-        Ok((name, nature))
+        Ok((name, if home && kept { Nature::Home } else { nature }))
     }
 
     /// Whether `[@]` or `[*]` stands next: then `!` lists the keys of an array.

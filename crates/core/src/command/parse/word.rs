@@ -41,9 +41,12 @@ impl Parser<'_> {
                 b'$' => self.dollar(&mut parts, false)?,
                 b'`' => self.backquoted(&mut parts, false)?,
                 b'<' | b'>' if self.second() == Some(b'(') => self.process(&mut parts)?,
-                b'(' if form == Form::Regex => self.parenthesised(&mut parts)?,
+                b'(' if form == Form::Regex => self.parenthesised(&mut parts, true)?,
                 b'(' if form == Form::Pattern && self.after_pattern_sign() => {
-                    self.parenthesised(&mut parts)?;
+                    self.parenthesised(&mut parts, true)?;
+                }
+                b'(' if self.extended && self.pos > start && self.after_pattern_sign() => {
+                    self.parenthesised(&mut parts, false)?;
                 }
                 b'|' if form == Form::Regex => self.plain_byte(&mut parts),
                 b'=' if form == Form::Array && self.second() == Some(b'(') && is_name(&parts) => {
@@ -112,15 +115,11 @@ impl Parser<'_> {
     }
 
     /// Parentheses that belong to a pattern or a regular expression.
-    fn parenthesised(&mut self, parts: &mut Vec<Part>) -> Read<()> {
+    fn parenthesised(&mut self, parts: &mut Vec<Part>, quoted: bool) -> Read<()> {
         let start = self.pos;
         self.pos += 1;
         self.group(b'(', b')', false)?;
-        parts.push(Part::Dynamic(Dynamic {
-            place: self.place(start),
-            quoted: true,
-            nature: Nature::Variable,
-        }));
+        parts.push(Part::Dynamic(Dynamic { place: self.place(start), quoted, nature: Nature::Pattern }));
         Ok(())
     }
 

@@ -6,18 +6,19 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
+use super::witness::Call;
 use crate::ids::RuleId;
 use crate::policy::condition::object;
 use crate::policy::error::{PolicyError, Problem};
 use crate::policy::file::ExampleFile;
 use crate::policy::judge::Caller;
 use crate::policy::load::Loaded;
-use crate::policy::rule::Rule;
+use crate::policy::rule::{Rule, known_tool};
 use crate::policy::scope::Scope;
 use crate::policy::subject::Pattern;
 use crate::policy::tool::Tool;
 use crate::policy::who::{Role, Surface};
-use crate::policy::{Policy, commands, tighten};
+use crate::policy::{Policy, arguments, commands, tighten};
 use crate::verdict::Verdict;
 
 /// An example that was held against its rule.
@@ -36,6 +37,18 @@ impl Held {
     /// Whether the rule decides the example as its author says.
     pub(in crate::policy) fn passed(&self) -> bool {
         self.wanted == self.got
+    }
+
+    /// Whether it shows a call that `rule` speaks of.
+    pub(super) fn shows(&self, rule: &Rule) -> bool {
+        self.rule == rule.id && self.wanted && self.passed()
+    }
+
+    /// The call.
+    pub(super) fn call(&self) -> Call {
+        let class = Tool::named(&self.tool);
+        let tool = Tool::classed(self.tool.clone(), class.category(), class.egress());
+        Call { tool, args: self.args.clone() }
     }
 
     /// What is wrong with an example that did not pass.
@@ -124,6 +137,15 @@ pub(in crate::policy) fn hold(
             let tool = call.tool.clone().or_else(|| only.map(Pattern::as_text));
             let tool =
                 tool.ok_or_else(|| bad("has an example without `tool`: name the tool it calls".to_owned()))?;
+            // An example may be of a tool that nobody knows; a word that is nearly a tool of Enclos is a mistake.
+            match known_tool(&tool) {
+                Err(Problem::UnknownTool { near: None, .. }) | Ok(()) => {}
+                Err(problem) => return Err(problem),
+            }
+            for argument in call.args.keys() {
+                arguments::known(&tool, argument)
+                    .map_err(|why| bad(format!("has an example in which {why}")))?;
+            }
             let args = object(&call.args).map(Value::Object).map_err(bad)?;
             let shown = format!("`{tool}` with `{args}`");
             let got = rule.matches_example(&Tool::named(&tool), &args).map_err(|why| bad(why.to_owned()))?;

@@ -57,7 +57,7 @@ const CATEGORY: Key = key("category", Form::Words(CATEGORIES), "any", "what the 
 const SERVER: Key = key("server", Form::Texts, "any", "the server of the tool; `*` for any server");
 const WHEN: Key = key(
     "when",
-    Form::Tables(CONDITION),
+    Form::SomeTables(CONDITION),
     "always",
     "conditions on arguments, all of which must hold; not with `command`",
 );
@@ -194,7 +194,13 @@ const APPROVALS: &[Key] = &[
 ];
 
 const OF_REPOSITORY: &[Key] = &[
-    setting("policy", Form::Truth, "true", EVERY_YES, "take the repository's `.enclos.toml`"),
+    setting(
+        "policy",
+        Form::Truth,
+        "true",
+        "only the instance's policy may say `false`",
+        "take the repository's `.enclos.toml`",
+    ),
     setting(
         "instructions",
         Form::Truth,

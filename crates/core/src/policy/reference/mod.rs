@@ -86,4 +86,6 @@ enum Form {
     Table(&'static [Key]),
     /// An array of tables of these keys.
     Tables(&'static [Key]),
+    /// The same, with at least one.
+    SomeTables(&'static [Key]),
 }

@@ -45,7 +45,7 @@ fn of_its_own(key: &Key) -> bool {
 /// The keys of the table that a key takes.
 fn below(form: Form) -> Option<&'static [Key]> {
     match form {
-        Form::Table(keys) | Form::Tables(keys) | Form::Examples(keys) => Some(keys),
+        Form::Table(keys) | Form::Tables(keys) | Form::SomeTables(keys) | Form::Examples(keys) => Some(keys),
         Form::Text
         | Form::Name
         | Form::Count(..)
@@ -83,6 +83,6 @@ fn takes(form: Form) -> String {
         Form::Values => "an array of such values".to_owned(),
         Form::Examples(_) => "an array of texts and tables".to_owned(),
         Form::Arguments | Form::Table(_) => "a table".to_owned(),
-        Form::Tables(_) => "an array of tables".to_owned(),
+        Form::Tables(_) | Form::SomeTables(_) => "an array of tables".to_owned(),
     }
 }

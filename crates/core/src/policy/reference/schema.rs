@@ -52,17 +52,22 @@ fn form(form: Form) -> Value {
         Form::Word(words) => json!({"enum": words}),
         Form::Words(words) => one_or_many(json!({"enum": words})),
         Form::Texts => one_or_many(json!({"type": "string"})),
-        Form::Argv => json!({"type": "array", "items": {"type": "string", "minLength": 1}}),
+        Form::Argv => json!({
+            "type": "array",
+            "minItems": 1,
+            "items": {"type": "string", "minLength": 1, "not": {"const": "*"}},
+        }),
         Form::Mounts => {
             json!({"anyOf": [{"enum": ["all", "none"]}, {"type": "array", "items": {"type": "string"}}]})
         }
         Form::Value => json!({}),
-        Form::Values => json!({"type": "array"}),
+        Form::Values => json!({"type": "array", "minItems": 1}),
         Form::Arguments => json!({"type": "object"}),
         Form::Examples(keys) => {
             json!({"type": "array", "items": {"anyOf": [{"type": "string"}, table(keys)]}})
         }
         Form::Table(keys) => table(keys),
         Form::Tables(keys) => json!({"type": "array", "items": table(keys)}),
+        Form::SomeTables(keys) => json!({"type": "array", "minItems": 1, "items": table(keys)}),
     }
 }

@@ -1,5 +1,7 @@
 //! What cannot be seen from outside: how many steps a reading takes, and that nesting is bounded.
 
+mod steps;
+
 use super::judge::{judge_counting, refuse};
 use super::reading::Rules;
 use super::{MAX_TEXT, judge};
@@ -10,6 +12,11 @@ const FREE: usize = 2_000;
 const PER_BYTE: usize = 64;
 
 const RULES: Rules<'static> = Rules { base: Verdict::Allow, contained: false, freed: &[] };
+
+/// The steps that a text takes.
+fn steps(text: &str) -> usize {
+    judge_counting(text, &RULES).1
+}
 
 const UNITS: [&str; 62] = [
     "( ",
@@ -82,7 +89,7 @@ fn steps_grow_in_line_with_the_text() {
         for (before, after) in [("", ""), ("echo ", ""), ("echo \"", "\""), ("", " }"), ("(", ")")] {
             for size in [500, 4_000, 30_000] {
                 let text = format!("{before}{}{after}", unit.repeat(size / unit.len()));
-                let steps = judge_counting(&text, &RULES).1;
+                let steps = steps(&text);
                 let most = FREE + PER_BYTE * text.len();
                 assert!(steps <= most, "{unit:?} × {}: {steps} steps, over {most}", size / unit.len());
             }

@@ -1,0 +1,167 @@
+//! Rules that could never do what their author means, and lower scopes that would loosen: refused, with the way out.
+
+use enclos_core::policy::{Layer, Policy, Scope};
+
+fn refusal(layers: &[(Scope, &str)]) -> String {
+    let layers: Vec<Layer<'_>> = layers
+        .iter()
+        .map(|(scope, text)| Layer { scope: *scope, source: format!("{scope}.toml"), text })
+        .collect();
+    Policy::load(&layers).map_or_else(|error| error.to_string(), |_| "taken".to_owned())
+}
+
+fn of_rule(rule: &str) -> String {
+    refusal(&[(Scope::Project, &format!("name = \"p\"\n[[rule]]\n{rule}\n"))])
+}
+
+#[test]
+fn a_rule_that_could_never_match_is_refused_with_the_way_out() {
+    for (rule, expected) in [
+        ("command = [\"git push\"]\nverdict = \"disabled\"", "write `[\"git\", \"push\"]`"),
+        ("command = [\"git\", \"*\"]\nverdict = \"disabled\"", "leave the `*` out"),
+        ("command = []\nverdict = \"disabled\"", "empty `command`"),
+        ("tool = \"write\"\nwhen = []\nverdict = \"disabled\"", "empty `when`"),
+        ("tool = \"write\"\nwhen = [{ pointer = \"/path\", in = [] }]\nverdict = \"ask\"", "empty `in`"),
+        (
+            "tool = \"write\"\nwhen = [{ pointer = \"/pth\", prefix = \"src/\" }]\nverdict = \"disabled\"",
+            "`write` has no argument `pth`: expected one of `content`, `path`; did you mean `path`?",
+        ),
+        (
+            "tool = \"write\"\nwhen = [{ pointer = \"/path\", equals = 5 }]\nverdict = \"disabled\"",
+            "`path` of `write` is text",
+        ),
+        (
+            "tool = \"read\"\nwhen = [{ pointer = \"/offset\", prefix = \"1\" }]\nverdict = \"disabled\"",
+            "`offset` of `read` is a whole number",
+        ),
+        (
+            "tool = \"write\"\nwhen = [{ pointer = \"/path\", prefix = \"/workspace/src/\" }]\nverdict = \"disabled\"",
+            "write `src/`",
+        ),
+        (
+            "category = \"write\"\nwhen = [{ pointer = \"/path\", prefix = \"./src/\" }]\nverdict = \"disabled\"",
+            "write `src/`",
+        ),
+        (
+            "tool = \"*\"\nwhen = [{ pointer = \"/path\", equals = \"./src/a\" }]\nverdict = \"disabled\"",
+            "write `src/a`",
+        ),
+        (
+            "tool = \"edit\"\nwhen = [{ pointer = \"/path\", glob = \"/workspace/**/*.yml\" }]\nverdict = \"disabled\"",
+            "write `**/*.yml`",
+        ),
+        (
+            "tool = \"edit\"\nwhen = [{ pointer = \"/path\", regex = \"a(?=b)\" }]\nverdict = \"disabled\"",
+            "look-around",
+        ),
+        ("tool = \"write\"\nverdict = \"ask\"\nnot_match = [{ tool = \"wirte\" }]", "`wirte` is unknown"),
+        ("tool = \"write\"\nverdict = \"ask\"\nmatch = [{ args = { pth = \"a\" } }]", "did you mean `path`?"),
+        (
+            "tool = \"write\"\nverdict = \"ask\"\nwhen = { pointer = \"/path\" }",
+            "`when`: found a table, expected an array",
+        ),
+        (
+            "tool = \"write\"\nverdict = \"ask\"\napprove = { quorum = 2 }\nshadow = \"no\"",
+            "`shadow`: found string \"no\", expected `true` or `false`",
+        ),
+    ] {
+        let told = of_rule(rule);
+        assert!(told.contains(expected), "{rule}\n{told}");
+        assert!(told.starts_with("project.toml:"), "{told}");
+    }
+}
+
+#[test]
+fn what_can_match_is_taken() {
+    for rule in [
+        "command = [\"git\", \"commit\", \"-m\", \"some words\"]\nverdict = \"ask\"",
+        "tool = [\"read\", \"bash\"]\nwhen = [{ pointer = \"/path\", prefix = \"src/\" }]\nverdict = \"ask\"",
+        "tool = \"write\"\nwhen = [{ pointer = \"/path\", prefix = \"/etc/\" }]\nverdict = \"disabled\"",
+        "tool = \"write\"\nwhen = [{ pointer = \"/path\", glob = \"**/*.yml\" }]\nverdict = \"disabled\"",
+        "tool = \"list\"\nwhen = [{ pointer = \"/path\", equals = \".\" }]\nverdict = \"disabled\"",
+        "tool = \"files/put\"\nwhen = [{ pointer = \"/path\", prefix = \"/workspace/src/\" }]\nverdict = \"disabled\"",
+        "server = \"files\"\nwhen = [{ pointer = \"/pth\", equals = 5 }]\nverdict = \"disabled\"",
+        "tool = \"delete\"\nwhen = [{ pointer = \"/recursive\", equals = true }]\nverdict = \"disabled\"",
+    ] {
+        assert_eq!(of_rule(rule), "taken", "{rule}");
+    }
+}
+
+#[test]
+fn a_saved_setting_that_gives_more_room_is_refused_with_what_it_collides_with() {
+    let above = "name = \"i\"\ncontinue_after_rejection = false\n[commands]\ncontained = \"ask\"\n[execution]\nsession_max_actions = 10\n\
+                 [approvals]\nexpiry_minutes = 5\non_ask = \"stop\"\n[caches]\nmount = [\"cargo\"]\n";
+    for (setting, expected) in [
+        ("continue_after_rejection = true", "`continue_after_rejection` of the group is `true`"),
+        ("commands.contained = \"allow\"", "`commands.contained` of the group is `\"allow\"`"),
+        ("execution.session_max_actions = 1000", "the instance (instance.toml) says `10`"),
+        ("approvals.expiry_minutes = 500", "says `5`"),
+        ("approvals.on_ask = \"park\"", "says `\"stop\"`"),
+        ("caches.mount = [\"cargo\", \"npm\"]", "`caches.mount`"),
+    ] {
+        let below = format!("name = \"g\"\n{setting}\n");
+        let told = refusal(&[(Scope::Instance, above), (Scope::Group, &below)]);
+        assert!(told.contains(expected) && told.contains("only tighten"), "{setting}: {told}");
+    }
+    let below = "name = \"g\"\n[execution]\nsession_max_actions = 9\nsession_max_minutes = 5\n[caches]\nmount = \"none\"\n";
+    assert_eq!(refusal(&[(Scope::Instance, above), (Scope::Group, below)]), "taken");
+    let chosen = "name = \"s\"\n[execution]\nsession_max_actions = 1000\n";
+    assert_eq!(
+        refusal(&[(Scope::Instance, above), (Scope::Session, chosen)]),
+        "taken",
+        "of a session the smaller holds"
+    );
+}
+
+#[test]
+fn a_rule_that_asks_fewer_or_on_the_same_arguments_less_is_refused() {
+    let above = "name = \"i\"\n[[rule]]\nid = \"i.src\"\ntool = \"write\"\nwhen = [{ pointer = \"/path\", prefix = \"src/\" }]\nverdict = \"ask\"\n\
+                 approve = { role = \"maintainer\", quorum = 2 }\n[[rule]]\nid = \"i.all\"\ntool = \"*\"\nverdict = \"allow\"\n";
+    let rule = |verdict: &str, more: &str| {
+        format!(
+            "name = \"p\"\n[[rule]]\nid = \"p.src\"\ntool = \"write\"\nwhen = [{{ pointer = \"/path\", prefix = \"src/\" }}]\nverdict = \"{verdict}\"\n{more}\n"
+        )
+    };
+    for (below, expected) in [
+        (rule("allow", ""), "`i.src` of the instance (instance.toml) says `ask`"),
+        (rule("ask", "approve = { quorum = 1, role = \"owner\" }"), "a quorum of 1"),
+        (rule("ask", "approve = { quorum = 2, role = \"developer\" }"), "the role `developer`"),
+        (
+            rule("ask", "approve = { quorum = 3, role = \"owner\", remember = true }"),
+            "answers that are remembered",
+        ),
+    ] {
+        let told = refusal(&[(Scope::Instance, above), (Scope::Project, &below)]);
+        assert!(told.contains(expected) && told.contains("p.src"), "{below}\n{told}");
+    }
+    for below in
+        [rule("ask", ""), rule("ask", "approve = { quorum = 3, role = \"owner\" }"), rule("disabled", "")]
+    {
+        assert_eq!(refusal(&[(Scope::Instance, above), (Scope::Project, &below)]), "taken", "{below}");
+    }
+    let other = "name = \"p\"\n[[rule]]\ntool = \"write\"\nwhen = [{ pointer = \"/path\", prefix = \"docs/\" }]\nverdict = \"allow\"\n";
+    assert_eq!(refusal(&[(Scope::Instance, above), (Scope::Project, other)]), "taken", "other arguments");
+}
+
+#[test]
+fn only_an_administrator_switches_a_repositorys_policy_off() {
+    let instance = "name = \"i\"\n[[rule]]\ntool = \"bash\"\nverdict = \"allow\"\n";
+    let tight = "[[rule]]\ntool = \"bash\"\nverdict = \"disabled\"\n";
+    let off = "name = \"s\"\n[repository]\npolicy = false\n";
+    for scope in [Scope::Group, Scope::Project, Scope::Session] {
+        let layers = [(Scope::Instance, instance), (Scope::Repository, tight), (scope, off)];
+        let told = refusal(&layers);
+        assert!(told.contains("only the instance's policy may"), "{told}");
+        let layers: Vec<Layer<'_>> =
+            layers.iter().map(|(scope, text)| Layer { scope: *scope, source: String::new(), text }).collect();
+        let standing = Policy::load_standing(&layers).unwrap();
+        assert!(standing.layers().iter().any(|layer| layer.scope == Scope::Repository), "{scope}: it stays");
+    }
+    assert_eq!(
+        refusal(&[
+            (Scope::Instance, &format!("{instance}[repository]\npolicy = false\n")),
+            (Scope::Repository, tight)
+        ]),
+        "taken"
+    );
+}

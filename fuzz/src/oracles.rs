@@ -1,0 +1,98 @@
+//! Bash and `brush-parser` as oracles: a text that the reader takes, they take; one that they take, it takes but for
+//! the kinds that are named here.
+//!
+//! Bash only parses (`-n`), in one long-lived process; nothing ever runs. The other parser is left out where it is
+//! known to need time beyond any bound.
+
+use std::cell::RefCell;
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+
+use enclos_core::command::{Rules, judge};
+use enclos_core::verdict::Verdict;
+
+/// Parses each text under `-n` in a subshell, and answers `1` or `0`.
+const ASK: &str = r#"while IFS= read -r -d '' text; do
+    said=$(LC_ALL=C "$BASH" --noprofile --norc -n -c -- "$text" 2>&1 >/dev/null)
+    if [[ $? -eq 0 && ( -z $said || $said == *warning:* ) ]]; then echo 1; else echo 0; fi
+done"#;
+
+/// A bash that is asked many times.
+struct Bash {
+    child: Child,
+    input: ChildStdin,
+    output: BufReader<ChildStdout>,
+}
+
+impl Bash {
+    fn start() -> Option<Self> {
+        let mut child = Command::new("bash")
+            .args(["--noprofile", "--norc", "-c", ASK])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .ok()?;
+        let (input, output) = (child.stdin.take()?, BufReader::new(child.stdout.take()?));
+        Some(Self { child, input, output })
+    }
+
+    fn accepts(&mut self, text: &str) -> Option<bool> {
+        self.input.write_all(text.as_bytes()).ok()?;
+        self.input.write_all(b"\0").ok()?;
+        self.input.flush().ok()?;
+        let mut line = String::new();
+        self.output.read_line(&mut line).ok()?;
+        Some(line.trim() == "1")
+    }
+}
+
+impl Drop for Bash {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// What `bash -n` says; nothing where there is no bash.
+pub fn bash_accepts(text: &str) -> Option<bool> {
+    thread_local!(static BASH: RefCell<Option<Bash>> = RefCell::new(Bash::start()));
+    BASH.with(|bash| bash.borrow_mut().as_mut()?.accepts(text))
+}
+
+/// What `brush-parser` says; nothing for text that nests so much that it may never answer.
+pub fn brush_accepts(text: &str) -> Option<bool> {
+    let openings = text.bytes().filter(|byte| b"({[$`<".contains(byte)).count();
+    if openings > 12 || text.len() > 400 {
+        return None;
+    }
+    let options = brush_parser::ParserOptions { enable_extended_globbing: false, ..Default::default() };
+    let mut parser = brush_parser::Parser::new(text.as_bytes(), &options);
+    std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| parser.parse_program().is_ok())).ok()
+}
+
+/// Kinds that bash lets through under `-n` and refuses, or reads otherwise, only when it runs them.
+pub fn is_explained(text: &str, reason: &str) -> bool {
+    // Text that bash parses when it runs it: backquotes, bodies of here-documents, strings for other shells.
+    let later =
+        ["`", "<<", "$((", "[$(", "sh -", "env ", "script ", "flock ", "watch ", "trap ", "parallel "];
+    // What is checked when it is expanded, and delimiters stranger than any person writes.
+    let deferred =
+        ["${", "delimiter", "for ((", "process substitution inside", "`]]`", "takes too long", "nest over"];
+    later.iter().any(|mark| text.contains(mark)) || deferred.iter().any(|mark| reason.contains(mark))
+}
+
+/// Holds the reader against bash: what it takes bash takes, and what it refuses for no reason of its own bash refuses.
+pub fn check(text: &str) {
+    if text.chars().any(|c| c.is_control() && !"\n\t".contains(c)) || text.len() > 2000 {
+        return;
+    }
+    let unreadable = judge(text, &Rules { base: Verdict::Allow, contained: false, freed: &[] }).unreadable;
+    let Some(accepted) = bash_accepts(text) else { return };
+    match unreadable {
+        Some(unreadable) if accepted => {
+            assert!(is_explained(text, &unreadable.reason), "bash takes {text:?}: {unreadable}");
+        }
+        None if !accepted => panic!("bash refuses {text:?}, brush: {:?}", brush_accepts(text)),
+        _ => {}
+    }
+}
