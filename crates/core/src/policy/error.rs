@@ -17,7 +17,7 @@ pub struct PolicyError {
     /// The line, from 1; 0 where the whole text is meant.
     pub line: usize,
     /// What is wrong.
-    pub problem: Problem,
+    pub problem: Box<Problem>,
 }
 
 fn at(line: usize) -> String {
@@ -115,7 +115,7 @@ pub enum Problem {
         /// Its scope.
         scope: Scope,
         /// What it asks for.
-        less: String,
+        less: Box<str>,
         /// The rule that it collides with.
         against: RuleId,
         /// The scope of that rule.
@@ -123,7 +123,7 @@ pub enum Problem {
         /// The file or place of that rule.
         source_file: String,
         /// What that rule asks for.
-        more: String,
+        more: Box<str>,
     },
     /// A setting that gives more room than a higher scope.
     #[error(
@@ -166,7 +166,7 @@ impl PolicyError {
             known = words.collect();
             problem.push_str(&meant(nearest(word, &known)));
         }
-        Self { file: file.to_owned(), line, problem: Problem::Shape(problem) }
+        Self { file: file.to_owned(), line, problem: Box::new(Problem::Shape(problem)) }
     }
 }
 

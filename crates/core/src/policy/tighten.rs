@@ -38,9 +38,15 @@ pub(super) fn refusals(policy: &Policy) -> impl Iterator<Item = PolicyError> {
         let (scope, higher, source_file) = (layer.scope, above.by.scope(), above.by.source());
         let (id, against) = (rule.id.clone(), above.by.id());
         let problem = match asked_less(rule, &above) {
-            Some((less, more)) if rule.verdict == above.verdict => {
-                Problem::Lesser { rule: id, scope, less, against, higher, source_file, more }
-            }
+            Some((less, more)) if rule.verdict == above.verdict => Problem::Lesser {
+                rule: id,
+                scope,
+                less: less.into(),
+                against,
+                higher,
+                source_file,
+                more: more.into(),
+            },
             _ => Problem::Looser {
                 rule: id,
                 scope,

@@ -72,7 +72,7 @@ pub struct Case {
 /// # Errors
 /// The first row that is not understood whole, with its line.
 pub fn read_cases(source: &str, text: &str) -> Result<Vec<Case>, PolicyError> {
-    let error = |line, problem| PolicyError { file: source.to_owned(), line, problem };
+    let error = |line, problem| PolicyError { file: source.to_owned(), line, problem: Box::new(problem) };
     if text.len() > MAX_BYTES {
         return Err(error(0, Problem::TooLong { bytes: text.len(), limit: MAX_BYTES }));
     }
