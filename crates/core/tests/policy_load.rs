@@ -180,7 +180,7 @@ fn examples_are_held_against_their_rule() {
 #[test]
 fn a_text_has_a_bound_and_a_scope() {
     let long = format!("name = \"p\"\n# {}", "x".repeat(1024 * 1024));
-    assert!(matches!(*load(&long).unwrap_err().problem, Problem::TooLong { .. }));
+    assert!(matches!(load(&long).unwrap_err().problem, Problem::TooLong { .. }));
     let repository = format!("# {}", "x".repeat(64 * 1024));
     assert!(Policy::load(&[layer(Scope::Repository, &repository)]).is_err());
     assert!(Policy::load(&[layer(Scope::BuiltIn, "name = \"p\"")]).is_err());

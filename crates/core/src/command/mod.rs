@@ -15,6 +15,7 @@ mod carriers;
 mod families;
 mod finding;
 mod judge;
+mod names;
 mod options;
 mod parse;
 mod paths;

@@ -109,7 +109,7 @@ fn unfreed(mut reading: Reading, alone: Reading, prefixes: &[Prefix<'_>]) -> Rea
 }
 
 /// What one layer says of commands.
-struct Said<'p> {
+pub(super) struct Said<'p> {
     /// Its rule for each prefix that it names.
     narrow: HashMap<&'p [String], &'p Rule>,
     /// Its rule for `bash` as a whole.
@@ -140,7 +140,7 @@ impl<'p> Said<'p> {
 
     /// The rule for commands that begin with `argv`: the longest prefix, unless the rule for `bash` as a whole looks
     /// at arguments too and is stricter, or disables `bash`.
-    fn of(&self, argv: &[String]) -> Option<&'p Rule> {
+    pub(super) fn of(&self, argv: &[String]) -> Option<&'p Rule> {
         let mut prefixes = (1..=argv.len()).rev().filter_map(|length| argv.get(..length));
         let narrow = prefixes.find_map(|prefix| self.narrow.get(prefix)).copied();
         match (narrow, self.whole) {
@@ -151,6 +151,12 @@ impl<'p> Said<'p> {
             (narrow, whole) => narrow.or(whole),
         }
     }
+}
+
+/// What one layer says of commands, for a call of `bash` that can be judged.
+pub(super) fn said_of<'p>(layer: &'p Loaded, caller: &Caller<'_>, args: Option<&Value>) -> Option<Said<'p>> {
+    let bash = caller.tool.category() == Category::Bash;
+    bash.then(|| Said::new(layer, caller, args, None).ok()).flatten()
 }
 
 /// What every layer says of commands, of those that begin with one of `words` when these are given.
@@ -239,6 +245,8 @@ impl Read<'_> {
         decision.person = approve.person;
         decision.remember = approve.remember && reading.verdict == Verdict::Ask && !raised;
         decision.pieces = reading.pieces;
+        decision.names = reading.names;
+        decision.more_names = reading.more_names;
         decision
     }
 }

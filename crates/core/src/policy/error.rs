@@ -17,7 +17,7 @@ pub struct PolicyError {
     /// The line, from 1; 0 where the whole text is meant.
     pub line: usize,
     /// What is wrong.
-    pub problem: Box<Problem>,
+    pub problem: Problem,
 }
 
 fn at(line: usize) -> String {
@@ -106,8 +106,7 @@ pub enum Problem {
     },
     /// A rule whose question asks for less than what a higher scope asks for.
     #[error(
-        "the rule `{rule}` of the {scope} asks for {less}, but `{against}` of the {higher} ({source_file}) asks for \
-         {more}, and a lower scope can only tighten: write the same or leave it out"
+        "the rule `{rule}` of the {scope} asks for {less}, but {against} asks for {more}, and a lower scope can only tighten: write the same or leave it out"
     )]
     Lesser {
         /// The rule.
@@ -116,12 +115,8 @@ pub enum Problem {
         scope: Scope,
         /// What it asks for.
         less: Box<str>,
-        /// The rule that it collides with.
-        against: RuleId,
-        /// The scope of that rule.
-        higher: Scope,
-        /// The file or place of that rule.
-        source_file: String,
+        /// The rule that it collides with, with its scope and place, in words.
+        against: Box<str>,
         /// What that rule asks for.
         more: Box<str>,
     },
@@ -136,11 +131,11 @@ pub enum Problem {
         /// The scope.
         scope: Scope,
         /// What it says.
-        value: String,
+        value: Box<str>,
         /// The scope and place above, in words.
-        higher: String,
+        higher: Box<str>,
         /// What is said there.
-        stricter: String,
+        stricter: Box<str>,
     },
 }
 
@@ -166,7 +161,7 @@ impl PolicyError {
             known = words.collect();
             problem.push_str(&meant(nearest(word, &known)));
         }
-        Self { file: file.to_owned(), line, problem: Box::new(Problem::Shape(problem)) }
+        Self { file: file.to_owned(), line, problem: Problem::Shape(problem) }
     }
 }
 

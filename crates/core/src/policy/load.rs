@@ -73,10 +73,11 @@ impl Policy {
     pub fn load_to_test(layers: &[Layer<'_>]) -> Result<Self, PolicyError> {
         let mut read = layers.iter().map(Loaded::read).collect::<Result<Vec<_>, _>>()?;
         read.sort_by_key(|layer| layer.scope);
-        let heeds = |layer: &Loaded| {
-            layer.scope != Scope::Repository && layer.settings.repository_policy == Some(false)
+        // Only an administrator switches a repository's own policy off.
+        let switches_off = |layer: &Loaded| {
+            layer.scope == Scope::Instance && layer.settings.repository_policy == Some(false)
         };
-        if read.iter().any(heeds) {
+        if read.iter().any(switches_off) {
             read.retain(|layer| layer.scope != Scope::Repository);
         }
         let settings = joined(&read)?;
@@ -136,7 +137,7 @@ fn digest(layers: &[Loaded]) -> Digest {
 
 impl Loaded {
     fn read(layer: &Layer<'_>) -> Result<Self, PolicyError> {
-        let whole = |problem| PolicyError { file: layer.source.clone(), line: 0, problem: Box::new(problem) };
+        let whole = |problem| PolicyError { file: layer.source.clone(), line: 0, problem };
         let limit = if layer.scope == Scope::Repository { MAX_REPOSITORY_BYTES } else { MAX_BYTES };
         if layer.text.len() > limit {
             return Err(whole(Problem::TooLong { bytes: layer.text.len(), limit }));
@@ -246,6 +247,6 @@ impl Loaded {
     }
 
     pub(super) fn error(&self, line: usize, problem: Problem) -> PolicyError {
-        PolicyError { file: self.source.clone(), line, problem: Box::new(problem) }
+        PolicyError { file: self.source.clone(), line, problem }
     }
 }

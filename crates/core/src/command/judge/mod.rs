@@ -14,6 +14,7 @@ use super::argument::{self, Argument};
 use super::ask;
 use super::carriers;
 use super::finding::{Finding, Weight};
+use super::names::Names;
 use super::parse;
 use super::paths::Directory;
 use super::reading::{CommandRule, Piece, Reading, Rules, Unreadable};
@@ -36,6 +37,7 @@ pub(super) struct Judge<'r> {
     written: Written<'r>,
     script: Script,
     pieces: Vec<Piece>,
+    names: Names,
     /// Where relative paths may start from: first where the text has gone to, then the system directories
     /// it has been in.
     directories: Vec<Directory>,
@@ -57,6 +59,7 @@ pub(super) fn judge_counting(text: &str, rules: &Rules<'_>) -> (Reading, usize) 
         written: Written::new(rules.freed),
         script: Script::new(text),
         pieces: Vec::new(),
+        names: Names::default(),
         directories: vec![Directory::workspace()],
         lost: false,
         room: BRACE_ROOM + text.len(),
@@ -67,7 +70,13 @@ pub(super) fn judge_counting(text: &str, rules: &Rules<'_>) -> (Reading, usize) 
         return (judge.unreadable(text, unreadable), steps);
     }
     let verdict = judge.pieces.iter().map(|piece| piece.verdict).max();
-    (Reading { verdict: verdict.unwrap_or(rules.base), unreadable: None, pieces: judge.pieces }, steps)
+    let mut names = judge.names;
+    for piece in &judge.pieces {
+        names.words(&piece.argv);
+    }
+    let (names, more_names) = names.taken();
+    let verdict = verdict.unwrap_or(rules.base);
+    (Reading { verdict, unreadable: None, pieces: judge.pieces, names, more_names }, steps)
 }
 
 /// A reading of a text that cannot be read.
@@ -80,7 +89,14 @@ pub(super) fn refuse(text: &str, unreadable: Unreadable) -> Reading {
         rule: RuleId::new("command.unreadable"),
         reason: format!("It cannot be read: {} (byte {}).", unreadable.reason, unreadable.at),
     };
-    Reading { verdict: Verdict::Disabled, unreadable: Some(unreadable), pieces: vec![piece] }
+    let (names, more_names) = (Vec::new(), false);
+    Reading {
+        verdict: Verdict::Disabled,
+        unreadable: Some(unreadable),
+        pieces: vec![piece],
+        names,
+        more_names,
+    }
 }
 
 impl Judge<'_> {
@@ -95,6 +111,7 @@ impl Judge<'_> {
         while !self.script.commands.is_empty() {
             for command in std::mem::take(&mut self.script.commands) {
                 self.script.guessing = self.script.is_guess(command.place.text);
+                self.names.of(&command);
                 self.command(&command)?;
             }
         }
