@@ -7,7 +7,7 @@ fn refusal(layers: &[(Scope, &str)]) -> String {
         .iter()
         .map(|(scope, text)| Layer { scope: *scope, source: format!("{scope}.toml"), text })
         .collect();
-    Policy::load(&layers).map(|_| "taken".to_owned()).unwrap_or_else(|error| error.to_string())
+    Policy::load(&layers).map_or_else(|error| error.to_string(), |_| "taken".to_owned())
 }
 
 fn of_rule(rule: &str) -> String {

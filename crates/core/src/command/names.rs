@@ -5,6 +5,7 @@
 
 use std::collections::BTreeSet;
 
+use super::reading::Names;
 use super::script::{Action, Command, Part, Word};
 
 /// Names that are kept of one command.
@@ -14,13 +15,13 @@ const LONGEST: usize = 4096;
 
 /// The names that were found.
 #[derive(Debug, Default)]
-pub(super) struct Names {
+pub(super) struct Collected {
     found: BTreeSet<String>,
     /// There were more than are kept.
     more: bool,
 }
 
-impl Names {
+impl Collected {
     /// Adds what a command names.
     pub(super) fn of(&mut self, command: &Command) {
         let values = command.assignments.iter().flat_map(|assignment| &assignment.values);
@@ -52,8 +53,8 @@ impl Names {
     }
 
     /// The names, and whether there were more.
-    pub(super) fn taken(self) -> (Vec<String>, bool) {
-        (self.found.into_iter().collect(), self.more)
+    pub(super) fn taken(self) -> Names {
+        Names { words: self.found.into_iter().collect(), more: self.more }
     }
 }
 
@@ -71,7 +72,7 @@ mod tests {
     use crate::verdict::Verdict;
 
     fn names(text: &str) -> Vec<String> {
-        judge(text, &Rules { base: Verdict::Ask, contained: false, freed: &[] }).names
+        judge(text, &Rules { base: Verdict::Ask, contained: false, freed: &[] }).names.words
     }
 
     #[test]
@@ -96,10 +97,10 @@ mod tests {
 
     #[test]
     fn more_names_than_are_kept_are_told() {
-        let many: String = (0..600).map(|n| format!("f{n} ")).collect();
+        let many = (0..600).map(|n| format!("f{n}")).collect::<Vec<_>>().join(" ");
         let reading =
             judge(&format!("cat {many}"), &Rules { base: Verdict::Ask, contained: false, freed: &[] });
-        assert!(reading.more_names && reading.names.len() == super::MOST);
-        assert!(!judge("cat a", &Rules { base: Verdict::Ask, contained: false, freed: &[] }).more_names);
+        assert!(reading.names.more && reading.names.words.len() == super::MOST);
+        assert!(!judge("cat a", &Rules { base: Verdict::Ask, contained: false, freed: &[] }).names.more);
     }
 }

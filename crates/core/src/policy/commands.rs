@@ -246,7 +246,6 @@ impl Read<'_> {
         decision.remember = approve.remember && reading.verdict == Verdict::Ask && !raised;
         decision.pieces = reading.pieces;
         decision.names = reading.names;
-        decision.more_names = reading.more_names;
         decision
     }
 }

@@ -4,7 +4,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::command::Piece;
+use crate::command::{Names, Piece};
 use crate::ids::RuleId;
 use crate::verdict::Verdict;
 
@@ -26,12 +26,9 @@ pub struct Decision {
     pub reason: String,
     /// The pieces of the command, for `bash`.
     pub pieces: Vec<Piece>,
-    /// The words of the command that may name files, what is only known at run time as `*`.
+    /// The words of the command that may name files.
     #[serde(skip)]
-    pub names: Vec<String>,
-    /// Whether there were more than are kept.
-    #[serde(skip)]
-    pub more_names: bool,
+    pub names: Names,
     /// The other rules that speak of this tool, and why each did not decide.
     pub considered: Vec<Considered>,
     /// The least role of who may approve; `None`: whoever answers for the session.

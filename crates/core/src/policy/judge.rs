@@ -6,7 +6,7 @@
 use serde_json::Value;
 
 use crate::args::Args;
-use crate::command::Piece;
+use crate::command::{Names, Piece};
 use crate::ids::RuleId;
 use crate::verdict::Verdict;
 
@@ -142,8 +142,7 @@ impl Decision {
             source: outcome.by.source(),
             reason: reason(caller, outcome),
             pieces: Vec::new(),
-            names: Vec::new(),
-            more_names: false,
+            names: Names::default(),
             considered: Vec::new(),
             approvers: approve.role,
             quorum: approve.quorum,
@@ -189,8 +188,7 @@ fn failed(why: &str) -> Decision {
         source: "defaults".to_owned(),
         reason: why.to_owned(),
         pieces: Vec::new(),
-        names: Vec::new(),
-        more_names: false,
+        names: Names::default(),
         considered: Vec::new(),
         approvers: None,
         quorum: 1,

@@ -29,13 +29,12 @@ impl Live {
     /// The card of a question.
     pub(super) fn card(&self, call: &Call, decided: &Decided, approval: &Approval) -> Card {
         let decision = &decided.decision;
-        let (files, flagged) = match self.named(decided) {
-            Some(named) => (named.listed(), named.flagged()),
-            None => {
-                let files: Vec<String> = named_file(&decided.action).into_iter().collect();
-                let flagged = files.iter().flat_map(|file| flags(file)).collect();
-                (files, flagged)
-            }
+        let (files, flagged) = if let Some(named) = self.named(decided) {
+            (named.listed(), named.flagged())
+        } else {
+            let files: Vec<String> = named_file(&decided.action).into_iter().collect();
+            let flagged = files.iter().flat_map(|file| flags(file)).collect();
+            (files, flagged)
         };
         Card {
             tool: call.tool().to_owned(),

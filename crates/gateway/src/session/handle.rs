@@ -164,7 +164,7 @@ impl Live {
             let reason = Canceled::Refused { who: automation(by), word: None };
             return self.refuse(call, decided, reason).await.map(|()| Flow::On);
         }
-        if decided.decision.more_names {
+        if decided.decision.names.more {
             let error =
                 "the command names more words than an approval can be bound to: split it into smaller ones";
             return self.fail(call, error.to_owned()).await.map(|()| Flow::On);

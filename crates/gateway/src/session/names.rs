@@ -53,7 +53,7 @@ impl Live {
     /// What a call of `bash` names; `None` for another tool.
     pub(super) fn named(&self, decided: &Decided) -> Option<Named> {
         let Action::Command(_) = &decided.action else { return None };
-        let (words, implied) = (decided.decision.names.clone(), implied(decided));
+        let (words, implied) = (decided.decision.names.words.clone(), implied(decided));
         let looked = effects::look(&self.sandbox, [words.as_slice(), &implied].concat());
         let (seen, more) = match looked {
             Ok((seen, more)) => (Ok(seen), more),

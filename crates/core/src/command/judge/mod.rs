@@ -14,10 +14,10 @@ use super::argument::{self, Argument};
 use super::ask;
 use super::carriers;
 use super::finding::{Finding, Weight};
-use super::names::Names;
+use super::names::Collected;
 use super::parse;
 use super::paths::Directory;
-use super::reading::{CommandRule, Piece, Reading, Rules, Unreadable};
+use super::reading::{CommandRule, Names, Piece, Reading, Rules, Unreadable};
 use super::script::{Assignment, Command, Kind, MAX_DEPTH, MAX_HANDED, Piped, Place, Script, Word};
 use super::written::Written;
 use crate::ids::RuleId;
@@ -37,7 +37,7 @@ pub(super) struct Judge<'r> {
     written: Written<'r>,
     script: Script,
     pieces: Vec<Piece>,
-    names: Names,
+    names: Collected,
     /// Where relative paths may start from: first where the text has gone to, then the system directories
     /// it has been in.
     directories: Vec<Directory>,
@@ -59,7 +59,7 @@ pub(super) fn judge_counting(text: &str, rules: &Rules<'_>) -> (Reading, usize) 
         written: Written::new(rules.freed),
         script: Script::new(text),
         pieces: Vec::new(),
-        names: Names::default(),
+        names: Collected::default(),
         directories: vec![Directory::workspace()],
         lost: false,
         room: BRACE_ROOM + text.len(),
@@ -74,9 +74,9 @@ pub(super) fn judge_counting(text: &str, rules: &Rules<'_>) -> (Reading, usize) 
     for piece in &judge.pieces {
         names.words(&piece.argv);
     }
-    let (names, more_names) = names.taken();
+    let names = names.taken();
     let verdict = verdict.unwrap_or(rules.base);
-    (Reading { verdict, unreadable: None, pieces: judge.pieces, names, more_names }, steps)
+    (Reading { verdict, unreadable: None, pieces: judge.pieces, names }, steps)
 }
 
 /// A reading of a text that cannot be read.
@@ -89,14 +89,8 @@ pub(super) fn refuse(text: &str, unreadable: Unreadable) -> Reading {
         rule: RuleId::new("command.unreadable"),
         reason: format!("It cannot be read: {} (byte {}).", unreadable.reason, unreadable.at),
     };
-    let (names, more_names) = (Vec::new(), false);
-    Reading {
-        verdict: Verdict::Disabled,
-        unreadable: Some(unreadable),
-        pieces: vec![piece],
-        names,
-        more_names,
-    }
+    let names = Names::default();
+    Reading { verdict: Verdict::Disabled, unreadable: Some(unreadable), pieces: vec![piece], names }
 }
 
 impl Judge<'_> {

@@ -3,7 +3,6 @@
 //! Nothing is opened for reading and no content is read: what a file is, its size, its mode and the time of its last
 //! change, which no program can set, tell whether it is still what it was. Bounded: what is over is told, not dropped
 //! in silence.
-use super::Answer;
 use super::path::{Place, shown, text};
 use enclos_init::file::{FileReply, Kind, Looked};
 use globset::GlobBuilder;
@@ -28,7 +27,7 @@ struct Seen {
 }
 
 /// Looks at everything that the words name.
-pub(super) fn look(words: &[String]) -> Answer {
+pub(super) fn look(words: &[String]) -> FileReply {
     let mut seen = Seen::default();
     let variants: BTreeSet<&str> = words.iter().flat_map(|word| variants(word)).collect();
     let mut bases: Vec<String> = Vec::new();
@@ -51,7 +50,7 @@ pub(super) fn look(words: &[String]) -> Answer {
             seen.below(&normal("", word));
         }
     }
-    Ok(FileReply::Look { seen: seen.found.into_values().collect(), more: seen.more })
+    FileReply::Look { seen: seen.found.into_values().collect(), more: seen.more }
 }
 
 /// The paths that a word may hold: itself, what stands behind `=` or `@`, what is glued to a short option.
