@@ -216,6 +216,8 @@ impl<'r> Judge<'r> {
             Inside::Command(inner) if wrapper.hands_on => lines.push(line.runs(inner)),
             Inside::Command(inner) => return Ok(Next::Behind(inner)),
             Inside::Code(text, carrier, inner) => {
+                // The text of `env -S` holds options of `env` as well.
+                let text = if name == "env" { format!("env {text}") } else { text };
                 self.code(&text, carrier, "sh", gathered)?;
                 return Ok(Next::Behind(inner));
             }
@@ -333,7 +335,8 @@ fn is_shell_itself(written: &str) -> bool {
 /// The last component of a name, by the file systems of either kind.
 pub(super) fn base_name(written: &str) -> String {
     let base = written.rsplit(['/', '\\']).next().unwrap_or("").trim_end_matches('\r');
-    let base = base.strip_suffix(".exe").unwrap_or(base);
+    let stem = base.len().checked_sub(4).and_then(|at| base.split_at_checked(at));
+    let base = stem.filter(|(_, end)| end.eq_ignore_ascii_case(".exe")).map_or(base, |(stem, _)| stem);
     // The tools of GNU under the names that they have beside others.
     match base.strip_prefix('g') {
         Some(plain) if GNU.contains(&plain) => plain.to_owned(),

@@ -16,7 +16,7 @@ use crate::command::reading::Unreadable;
 use crate::command::wrappers;
 
 /// Steps that a part of an operand counts for, from each directory that it may be seen from.
-const OPERAND_STEPS: usize = 8;
+const OPERAND_STEPS: usize = 16;
 
 impl<'r> Judge<'r> {
     /// A program that is no wrapper.
@@ -113,6 +113,11 @@ impl<'r> Judge<'r> {
         self.spend(rest.iter().map(each).sum::<usize>() * self.directories.len())
     }
 
+    fn look_anywhere(&mut self, name: &str, rest: &[Argument]) -> Result<Option<Finding>, Unreadable> {
+        self.look(name, rest)?;
+        Ok(families::refused_anywhere(name, rest, &self.directories))
+    }
+
     pub(super) fn refused(&self, name: &str, rest: &[Argument]) -> Option<Finding> {
         families::refused(&name.to_ascii_lowercase(), rest, &self.directories)
     }
@@ -126,13 +131,22 @@ impl<'r> Judge<'r> {
         gathered: &mut Gathered<'_>,
         lines: &mut Vec<Line<'a>>,
     ) -> Result<(), Unreadable> {
+        let ends = arguments.iter().any(|argument| argument.literal() == Some("--"));
+        let mut seen: Vec<String> = Vec::new();
         for at in 0..arguments.len() {
             let here = arguments.get(at..).unwrap_or(&[]);
             let Some((first, rest)) = here.split_first() else { break };
             let name = base_name(&first.emptied()).to_ascii_lowercase();
-            self.look(&name, rest)?;
-            if let Some(finding) = families::refused_anywhere(&name, rest, &self.directories) {
+            // Of a name that stands there twice the first sees all that the second does, but for the first mode.
+            let again = !ends && seen.contains(&name);
+            let families =
+                if again { families::again(&name, rest) } else { self.look_anywhere(&name, rest)? };
+            if let Some(finding) = families {
                 gathered.add(finding);
+            }
+            self.spend(if families::sets_modes(&name) { rest.len() } else { 1 })?;
+            if families::looks_at_operands(&name) && !again {
+                seen.push(name.clone());
             }
             if ask::is_shell(&name) && takes_code(rest) || name == "find" {
                 self.spend(OPERAND_STEPS * here.len())?;

@@ -2,6 +2,8 @@
 //!
 //! Only its expansions run; they are read wherever they stand, quoted or not.
 
+use std::rc::Rc;
+
 use super::{Parser, Read};
 use crate::command::script::Part;
 
@@ -17,6 +19,8 @@ impl Parser<'_> {
     /// quotes do not protect what they hold.
     pub(super) fn group(&mut self, open: u8, close: u8, live: bool) -> Read<()> {
         self.enter()?;
+        let start = self.pos;
+        let mut escaped = false;
         let mut nesting = 0_usize;
         let mut parts = Vec::new();
         loop {
@@ -26,6 +30,7 @@ impl Parser<'_> {
             if byte == close && nesting == 0 {
                 break;
             }
+            escaped |= live && byte == b'\\' && matches!(self.byte(self.pos + 1), Some(b'$' | b'`'));
             if live && matches!(byte, b'<' | b'>') && self.second() == Some(b'(') {
                 return self.refuse("a process substitution inside `[` cannot be read");
             }
@@ -38,9 +43,22 @@ impl Parser<'_> {
             self.inner(byte, &mut parts, live)?;
             parts.clear();
         }
+        if escaped {
+            self.expanded_again(start)?;
+        }
         self.pos += 1;
         self.depth -= 1;
         Ok(())
+    }
+
+    /// What a backslash protects in a subscript runs when the subscript is expanded a second time.
+    fn expanded_again(&mut self, start: usize) -> Read<()> {
+        let place = self.place(start);
+        let text = self.script.slice(place).replace("\\$", "$").replace("\\`", "`");
+        self.spend(text.len());
+        let (carrier, handed) = (self.script.span(place), self.script.handed(self.id));
+        let id = self.script.add_source(Rc::from(text), Some(carrier), handed, self.depth);
+        super::expanded(self.script, id)
     }
 
     /// One element of bracketed text.
