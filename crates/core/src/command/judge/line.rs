@@ -251,9 +251,11 @@ impl<'r> Judge<'r> {
             || command.redirects.iter().any(|redirect| match &redirect.action {
                 Action::HereString(word) => unknown(&argument::single(word)),
                 Action::Here(index) => self.script.here.get(*index).is_some_and(|here| here.expands),
-                Action::Read(_) | Action::Write(_) | Action::Descriptor | Action::DescriptorOrFile(_) => {
-                    false
-                }
+                Action::Read(_)
+                | Action::Write(_)
+                | Action::Descriptor
+                | Action::DescriptorOrFile(_)
+                | Action::ExpandedTwice(_) => false,
             })
     }
 }
@@ -309,7 +311,10 @@ fn input(command: &Command) -> Input {
                 Input::Unknown
             }
             Action::Read(_) | Action::HereString(_) | Action::Here(_) => Input::Given,
-            Action::Write(_) | Action::Descriptor | Action::DescriptorOrFile(_) => input,
+            Action::Write(_)
+            | Action::Descriptor
+            | Action::DescriptorOrFile(_)
+            | Action::ExpandedTwice(_) => input,
         };
     }
     input

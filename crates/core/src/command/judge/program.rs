@@ -13,6 +13,7 @@ use crate::command::judge::MAX_DIRECTORIES;
 use crate::command::options::head;
 use crate::command::paths::{Directory, Path};
 use crate::command::reading::Unreadable;
+use crate::command::subscript;
 use crate::command::wrappers;
 
 /// Steps that an operand counts for, from each directory that it may be seen from.
@@ -157,14 +158,14 @@ impl<'r> Judge<'r> {
                 self.try_hand_on(&text, first.place)?;
             }
         }
-        if !allowed::evaluates_names(name) {
-            return Ok(());
-        }
-        for argument in rest {
-            let text = argument.emptied();
-            let in_arithmetic = name == "let" && (text.contains("$(") || text.contains('`'));
-            if in_arithmetic || text.contains("[$(") || text.contains("[`") {
-                gathered.add(self.hidden_substitution(argument, true)?);
+        if allowed::takes_names(name, rest) {
+            self.script.evaluates |= allowed::evaluates(name, rest);
+            for argument in rest {
+                let text = argument.emptied();
+                let expands = name == "let" && subscript::expands(&text);
+                let finding =
+                    if expands { self.run_later(&text, argument.place)? } else { self.evaluated(argument)? };
+                gathered.add(finding);
             }
         }
         Ok(())

@@ -75,7 +75,11 @@ impl Judge<'_> {
                 Some((self.script.slice(body).to_owned(), body))
             }
             Action::HereString(word) => Some((argument::single(word).emptied(), word.place)),
-            Action::Read(_) | Action::Write(_) | Action::Descriptor | Action::DescriptorOrFile(_) => None,
+            Action::Read(_)
+            | Action::Write(_)
+            | Action::Descriptor
+            | Action::DescriptorOrFile(_)
+            | Action::ExpandedTwice(_) => None,
         };
         context.command.redirects.iter().filter_map(text).collect()
     }
@@ -114,7 +118,11 @@ impl Judge<'_> {
                     let argument = argument::single(word);
                     self.code(&argument.emptied(), &argument, name, gathered)?;
                 }
-                Action::Read(_) | Action::Write(_) | Action::Descriptor | Action::DescriptorOrFile(_) => {}
+                Action::Read(_)
+                | Action::Write(_)
+                | Action::Descriptor
+                | Action::DescriptorOrFile(_)
+                | Action::ExpandedTwice(_) => {}
             }
         }
         Ok(())

@@ -6,7 +6,7 @@ use std::rc::Rc;
 
 use super::word::push_quoted;
 use super::{Parser, Read};
-use crate::command::script::{Dynamic, Nature, Part, Piped};
+use crate::command::script::{Dynamic, Kind, Nature, Part, Piped};
 
 impl Parser<'_> {
     /// An expansion, from its `$`.
@@ -17,8 +17,7 @@ impl Parser<'_> {
             Some(b'(') => self.parenthesis_after_dollar(start)?,
             Some(b'{') => self.parameter(quoted)?,
             Some(b'[') => {
-                self.pos += 1;
-                self.group(b'[', b']', true)?;
+                self.subscript()?;
                 Nature::Number
             }
             Some(b'\'') if !quoted => return self.ansi_quoted(parts),
@@ -62,7 +61,10 @@ impl Parser<'_> {
             let before = self.bookmark();
             self.take(b'(');
             self.take(b'(');
-            if self.arithmetic()?.is_some() {
+            if let Some(names) = self.arithmetic()? {
+                if names {
+                    self.emit(Kind::Arithmetic { names }, start, Vec::new(), Vec::new(), Vec::new());
+                }
                 return Ok(Nature::Number);
             }
             self.back_to(before)?;
