@@ -66,6 +66,9 @@ impl<'r> Judge<'r> {
             }
             _ => {
                 gathered.add(listed(name, rest));
+                if name == "sed" {
+                    self.sed(rest, line.piped, context, gathered)?;
+                }
                 self.read_again(name, rest, gathered)?;
                 self.fed_lines(name, context)?;
             }
@@ -149,7 +152,6 @@ impl<'r> Judge<'r> {
         gathered: &mut Gathered<'_>,
     ) -> Result<(), Unreadable> {
         let commands = match name {
-            "sed" => allowed::sed_commands(rest),
             "awk" | "gawk" | "mawk" | "nawk" => allowed::awk_commands(rest),
             _ => Vec::new(),
         };

@@ -5,6 +5,7 @@
 
 use super::Judge;
 use super::line::{Context, Gathered, Input, unknown};
+use crate::command::allowed;
 use crate::command::argument::{self, Argument};
 use crate::command::ask;
 use crate::command::carriers::{self, Language};
@@ -100,6 +101,28 @@ impl Judge<'_> {
             for command in carriers::inline_commands(&code, language) {
                 self.guess(&command, place)?;
             }
+        }
+        Ok(())
+    }
+
+    /// `sed`: what its script runs and writes. A script that runs its input makes a shell of it.
+    pub(super) fn sed(
+        &mut self,
+        rest: &[Argument],
+        piped: Piped,
+        context: Context<'_>,
+        gathered: &mut Gathered<'_>,
+    ) -> Result<(), Unreadable> {
+        let input: Vec<String> = self.input_texts(context).into_iter().map(|(text, _)| text).collect();
+        let script = allowed::sed_script(rest, &input);
+        if let Some(first) = rest.first() {
+            for text in &script.commands {
+                self.try_hand_on(text, first.place)?;
+            }
+        }
+        if script.runs_input {
+            gathered.add(Self::interpreter("sed", rest, piped, context.input));
+            self.fed("sh", context, gathered)?;
         }
         Ok(())
     }
