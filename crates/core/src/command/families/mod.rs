@@ -28,6 +28,11 @@ pub(super) fn looks_at_operands(name: &str) -> bool {
     modes::NAMES.contains(&name) || removal::NAMES.contains(&name) || writes::is_listed(name)
 }
 
+/// Whether a command of this name that is refused is refused with more arguments before them as well.
+pub(super) fn gathers(name: &str) -> bool {
+    matches!(name, "rm" | "unlink" | "rmdir" | "shred") || writes::gathers(name)
+}
+
 /// The same as [`refused`], only for names that mean nothing else anywhere in a command line.
 pub(super) fn refused_anywhere(
     name: &str,

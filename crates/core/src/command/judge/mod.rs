@@ -3,6 +3,7 @@
 //! A piece's base is the most specific written rule for its argv, else the verdict of `bash`; the reading
 //! only hardens it. Text handed to another shell joins the list and is judged like the rest.
 
+mod fed;
 mod line;
 mod program;
 mod redirect;

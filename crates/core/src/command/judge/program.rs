@@ -18,6 +18,8 @@ use crate::command::wrappers;
 
 /// Steps that an operand counts for, from each directory that it may be seen from.
 const OPERAND_STEPS: usize = 4;
+/// Steps that each directory on the way to the working directory counts for.
+const DIRECTORY_STEPS: usize = 4;
 
 impl<'r> Judge<'r> {
     /// A program that is no wrapper.
@@ -38,9 +40,12 @@ impl<'r> Judge<'r> {
             }
             "trap" => self.trap(rest, gathered)?,
             "source" | "." => {
-                gathered.add(Self::interpreter(name, rest, line.piped, context.input));
-                if rest.first().is_some_and(carriers::is_standard_input) {
+                let file = sourced(rest);
+                gathered.add(Self::interpreter(name, file, line.piped, context.input));
+                if file.first().is_some_and(carriers::is_descriptor) {
                     self.fed("bash", context, gathered)?;
+                } else {
+                    self.guess_input(context)?;
                 }
             }
             "at" | "batch" => {
@@ -128,11 +133,22 @@ impl<'r> Judge<'r> {
         gathered: &mut Gathered<'_>,
         lines: &mut Vec<Line<'a>>,
     ) -> Result<(), Unreadable> {
+        let mut seen: Vec<String> = Vec::new();
         for at in 0..arguments.len() {
             let here = arguments.get(at..).unwrap_or(&[]);
             let Some((first, rest)) = here.split_first() else { break };
             let name = base_name(&first.emptied()).to_ascii_lowercase();
+            if name == "--" {
+                seen.clear();
+            }
+            // It was looked at with all of these operands before, and more.
+            if families::gathers(&name) && seen.contains(&name) {
+                continue;
+            }
             self.look(&name, rest)?;
+            if families::gathers(&name) {
+                seen.push(name.clone());
+            }
             if let Some(finding) = families::refused_anywhere(&name, rest, &self.directories) {
                 gathered.add(finding);
             }
@@ -177,6 +193,7 @@ impl<'r> Judge<'r> {
         let operand =
             rest.iter().find(|argument| !head(argument).starts_with('-') || argument.literal() == Some("-"));
         let Some(current) = self.directories.first() else { return };
+        self.script.steps += DIRECTORY_STEPS * current.depth();
         let target = match operand {
             None if name == "cd" => Directory::of(&Path::of_text("~", current)),
             Some(operand) if operand.literal() != Some("-") && name != "popd" => {
@@ -198,6 +215,15 @@ impl<'r> Judge<'r> {
         if let Some(current) = self.directories.first_mut() {
             *current = target;
         }
+    }
+}
+
+/// The operands of `source`: the file, and what it is given.
+fn sourced(arguments: &[Argument]) -> &[Argument] {
+    match arguments {
+        [option, _, rest @ ..] if option.literal() == Some("-p") => sourced(rest),
+        [option, rest @ ..] if option.literal() == Some("--") => rest,
+        _ => arguments,
     }
 }
 

@@ -69,7 +69,7 @@ impl Judge<'_> {
     }
 
     /// The texts that feed a command: here-documents and here-strings.
-    fn input_texts(&self, context: Context<'_>) -> Vec<(String, Place)> {
+    pub(super) fn input_texts(&self, context: Context<'_>) -> Vec<(String, Place)> {
         let text = |redirect: &Redirect| match &redirect.action {
             Action::Here(index) => {
                 let body = self.script.here.get(*index).and_then(|here| here.body)?;
@@ -83,6 +83,14 @@ impl Judge<'_> {
             | Action::ExpandedTwice(_) => None,
         };
         context.command.redirects.iter().filter_map(text).collect()
+    }
+
+    /// The texts that feed a program which may run them.
+    pub(super) fn guess_input(&mut self, context: Context<'_>) -> Result<(), Unreadable> {
+        for (text, place) in self.input_texts(context) {
+            self.guess(&text, place)?;
+        }
+        Ok(())
     }
 
     /// The texts of the command line and the input of an interpreter, as far as they start a process.
@@ -239,7 +247,7 @@ impl Judge<'_> {
 /// Whether an argument of an interpreter is its script, or an option that gives one.
 fn names_script(argument: &Argument) -> bool {
     let text = head(argument);
-    let standard_input = matches!(text, "-" | "/dev/stdin" | "/proc/self/fd/0" | "/dev/fd/0");
+    let standard_input = carriers::is_descriptor(argument);
     let inline = text.starts_with('-') && text.contains(['c', 'e', 'm', 'p', 'r']);
     argument.is_dynamic() || inline || !standard_input && !text.starts_with('-')
 }

@@ -76,12 +76,12 @@ impl Parser<'_> {
         Ok(if counts { Nature::Number } else { Nature::Substitution })
     }
 
-    /// The commands of a substitution, and the parenthesis that closes it.
-    pub(super) fn command_list_to_close(&mut self) -> Read<()> {
+    /// The commands of a substitution, and the parenthesis that closes it. Says whether there are any.
+    pub(super) fn command_list_to_close(&mut self) -> Read<bool> {
         self.enter()?;
         let pending = std::mem::take(&mut self.pending);
         self.substitutions += 1;
-        self.list()?;
+        let any = self.list()?;
         self.close()?;
         if !self.pending.is_empty() {
             return self.refuse("a here-document begins in a substitution that ends before its body");
@@ -89,7 +89,7 @@ impl Parser<'_> {
         self.substitutions -= 1;
         self.pending = pending;
         self.depth -= 1;
-        Ok(())
+        Ok(any)
     }
 
     /// Backquotes, from the first.

@@ -22,10 +22,7 @@ impl Parser<'_> {
                 self.script.evaluates = true;
                 self.emit(Kind::Evaluated, start, Vec::new(), Vec::new(), Vec::new());
             }
-            Nature::Assigns => {
-                let assignment = Assignment { place: self.place(start), name, values: Vec::new() };
-                self.emit(Kind::Loop, start, vec![assignment], Vec::new(), Vec::new());
-            }
+            Nature::Assigns => self.assigns(start, &name),
             Nature::Variable
             | Nature::Separator
             | Nature::Home
@@ -38,8 +35,15 @@ impl Parser<'_> {
         Ok(nature)
     }
 
+    /// `${name=…}` sets the variable.
+    fn assigns(&mut self, start: usize, name: &str) {
+        let assignment = Assignment { place: self.place(start), name: name.to_owned(), values: Vec::new() };
+        self.emit(Kind::Loop, start, vec![assignment], Vec::new(), Vec::new());
+    }
+
     /// The name of the parameter and what the expansion does.
     fn parameter_head(&mut self, quoted: bool) -> Read<(String, Nature)> {
+        let start = self.pos;
         let mut nature = Nature::Variable;
         match (self.peek(), self.second()) {
             (Some(b'#' | b'!' | b'?' | b'$'), Some(b'}')) => {
@@ -71,11 +75,17 @@ impl Parser<'_> {
             let nature = if plain { nature_of(&name) } else { nature };
             return Ok((name, nature));
         }
-        // `${HOME:?}` and `${HOME%/}` are the home directory, or one above it.
+        // `${HOME:?}`, `${HOME:-x}` and `${HOME%/}` are the home directory, or one above it.
         let home = name == "HOME" && !subscripted && nature == Nature::Variable;
-        let kept = matches!((self.peek(), self.second()), (Some(b'?' | b'%'), _) | (Some(b':'), Some(b'?')));
-        let nature = self.operation(quoted, nature)?;
-        Ok((name, if home && kept { Nature::Home } else { nature }))
+        let kept = matches!(
+            (self.peek(), self.second()),
+            (Some(b'?' | b'%' | b'-' | b'='), _) | (Some(b':'), Some(b'?' | b'-' | b'='))
+        );
+        let operation = self.operation(quoted, nature)?;
+        if home && kept && operation == Nature::Assigns {
+            self.assigns(start, &name);
+        }
+        Ok((name, if home && kept { Nature::Home } else { operation }))
     }
 
     /// Whether `[@]` or `[*]` stands next: then `!` lists the keys of an array.

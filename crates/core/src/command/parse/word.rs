@@ -131,11 +131,12 @@ impl Parser<'_> {
         if output {
             self.piped = Piped::Directly;
         }
-        self.command_list_to_close()?;
+        let any = self.command_list_to_close()?;
         self.piped = piped;
         parts.push(Part::Dynamic(Dynamic {
             place: self.place(start),
-            quoted: true,
+            // An empty one is nothing at all.
+            quoted: any,
             nature: Nature::Process,
         }));
         Ok(())
