@@ -7,3 +7,4 @@ pub mod arguments;
 pub mod oracles;
 pub mod reader;
 pub mod rules;
+pub mod tables;

@@ -73,9 +73,11 @@ pub fn brush_accepts(text: &str) -> Option<bool> {
 /// Kinds that bash lets through under `-n` and refuses, or reads otherwise, only when it runs them.
 pub fn is_explained(text: &str, reason: &str) -> bool {
     // Text that bash parses when it runs it: backquotes, bodies of here-documents, strings for other shells.
-    let later = ["`", "<<", "$((", "[$(", "sh -", "env ", "script ", "flock ", "watch ", "trap ", "parallel "];
+    let later =
+        ["`", "<<", "$((", "[$(", "sh -", "env ", "script ", "flock ", "watch ", "trap ", "parallel "];
     // What is checked when it is expanded, and delimiters stranger than any person writes.
-    let deferred = ["${", "delimiter", "for ((", "process substitution inside", "`]]`", "takes too long", "nest over"];
+    let deferred =
+        ["${", "delimiter", "for ((", "process substitution inside", "`]]`", "takes too long", "nest over"];
     later.iter().any(|mark| text.contains(mark)) || deferred.iter().any(|mark| reason.contains(mark))
 }
 

@@ -33,10 +33,8 @@ pub fn check(text: &str) {
 
 /// Loads the layers in both ways, which must agree; whether they load at all.
 fn load(layers: &[(Scope, &str)]) -> Option<Policy> {
-    let layers: Vec<Layer<'_>> = layers
-        .iter()
-        .map(|(scope, text)| Layer { scope: *scope, source: scope.to_string(), text })
-        .collect();
+    let layers: Vec<Layer<'_>> =
+        layers.iter().map(|(scope, text)| Layer { scope: *scope, source: scope.to_string(), text }).collect();
     let strict = Policy::load(&layers).ok()?;
     let standing = Policy::load_standing(&layers).expect("what loads anew loads as a standing policy");
     assert_eq!(strict.digest(), standing.digest());

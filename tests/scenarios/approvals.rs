@@ -265,3 +265,140 @@ fn no_surface_lets_a_card_write_to_the_terminal() {
     }
     assert!(!run.stderr.contains('\u{202e}'));
 }
+
+/// Approves a command in a session that nobody works on, changes something, and says whether it ran all the same.
+fn runs_after(command: &str, change: impl Fn(&World)) -> bool {
+    let world = World::new();
+    for (path, content) in
+        [("a", "one\n"), ("d/b", "two\n"), ("m.py", "print(1)\n"), ("Makefile", "x:\n\ttrue\n")]
+    {
+        world.write(path, content);
+    }
+    std::os::unix::fs::symlink("a", world.repo().join("l")).unwrap();
+    let run = world.run("strict", &[turn(&[bash(command)]), say("done")]);
+    assert_eq!(run.code, 5, "{command}: {}", run.stderr);
+    let first = one(&world);
+    assert_eq!(code(&world.output(&["approve", &first])), 0, "{command}");
+    change(&world);
+    let run = resume(&world, &run.session());
+    let ran = !run.of("call.calling").is_empty();
+    assert_eq!(ran, run.code != 5, "{command}: {:#?}", run.events);
+    ran
+}
+
+#[test]
+fn an_approval_is_bound_to_what_a_command_names_however_it_names_it() {
+    let a = |world: &World| world.write("a", "changed\n");
+    let b = |world: &World| world.write("d/b", "changed\n");
+    for command in [
+        "touch x; cat <a",
+        "touch x$(<a)",
+        "dd if=a of=x",
+        "make -fa",
+        "make --file=a",
+        "touch x; cat a*",
+        "f=a; touch x; cat $f",
+        "for i in a; do touch $i; done",
+        "env -C . touch x a",
+    ] {
+        assert!(!runs_after(command, a), "{command}");
+    }
+    for command in [
+        "cd d && touch x; cat b",
+        "(cd d; touch b)",
+        "env -C d touch b",
+        "cp -r d e",
+        "touch d/*",
+        "touch d/$X",
+    ] {
+        assert!(!runs_after(command, b), "{command}");
+    }
+    assert!(!runs_after("python3 -m m", |world| world.write("m.py", "print(2)\n")));
+    assert!(!runs_after("make x", |world| world.write("Makefile", "x:\n\tfalse\n")));
+    assert!(
+        !runs_after("touch x; cat l", |world| {
+            std::fs::remove_file(world.repo().join("l")).unwrap();
+            std::os::unix::fs::symlink("d/b", world.repo().join("l")).unwrap();
+        }),
+        "a link that leads elsewhere"
+    );
+    assert!(
+        !runs_after("touch x; test -x a", |world| {
+            std::fs::set_permissions(world.repo().join("a"), std::fs::Permissions::from_mode(0o755)).unwrap();
+        }),
+        "another mode"
+    );
+    assert!(runs_after("touch x; cat a", b), "what it does not name may change");
+}
+
+#[test]
+fn the_card_of_a_command_shows_what_it_names_and_what_is_under_control() {
+    let world = World::new();
+    world.write("a", "one\n");
+    world.write(".github/workflows/ci.yml", "on: push\n");
+    std::os::unix::fs::symlink(".github", world.repo().join("gl")).unwrap();
+    std::os::unix::fs::symlink("a", world.repo().join("l")).unwrap();
+    for (command, flagged) in [
+        ("cp a .github/workflows/new.yml", ".github/workflows/new.yml"),
+        ("cp a .github/work*/ci.yml", ".github/workflows/ci.yml"),
+        ("cp a -t .github/workflows", ".github/workflows"),
+        ("cp a -t.github/workflows", ".github/workflows"),
+        ("cp a gl/workflows/", ".github/workflows"),
+        ("cat a > Makefile", "Makefile"),
+    ] {
+        let run = world.run("strict", &[turn(&[bash(command)]), say("done")]);
+        let card = &run.of("approval.requested")[0]["card"];
+        let found = card["flagged"].as_array().unwrap().iter().any(|flag| flag["path"] == flagged);
+        assert!(found, "{command}: {card:#}");
+        assert!(card["files"].as_array().unwrap().contains(&"a".into()), "{command}: {card:#}");
+    }
+    let run = world.run("strict", &[turn(&[bash("touch l")]), say("done")]);
+    let card = &run.of("approval.requested")[0]["card"];
+    assert_eq!(card["files"], serde_json::json!(["l → a"]), "{card:#}");
+}
+
+#[test]
+fn a_card_that_would_be_too_long_is_refused_however_its_lines_are_counted() {
+    let world = World::new();
+    let wide = "x".repeat(900_000);
+    let calls = [
+        bash(&"make x;".repeat(2500)),
+        call("write", serde_json::json!({"path": "wide.txt", "content": wide})),
+    ];
+    let run = world.run("strict", &[turn(&calls), say("done")]);
+    assert_eq!(run.of("approval.requested").len(), 0, "{:#?}", run.of("approval.requested").len());
+    let errors = run.of("call.errored");
+    assert_eq!(errors.len(), 2);
+    assert!(
+        errors.iter().all(|event| event["error"].as_str().unwrap().contains("2000 lines")),
+        "{errors:#?}"
+    );
+}
+
+#[test]
+fn no_grant_takes_a_folder_away_or_reaches_what_is_under_control() {
+    let world = World::new();
+    world.write("d/sub/Makefile", "x:\n");
+    world.write("d/file", "x\n");
+    world.write("a", "x\n");
+    let file = world.path("policy.toml");
+    let rules = "name = \"test\"\n[[rule]]\nid = \"test.work\"\ntool = [\"bash\", \"delete\"]\nverdict = \"ask\"\n\
+                 approve = { remember = true }\n";
+    std::fs::write(&file, rules).unwrap();
+    let calls = [
+        call("delete", serde_json::json!({"path": "d/sub", "recursive": true})),
+        call("delete", serde_json::json!({"path": "d/file"})),
+        bash("cp a Makefil?"),
+        bash("cp a b"),
+    ];
+    world.write("Makefile", "x:\n");
+    for (call, grantable) in calls.into_iter().zip([false, true, false, true]) {
+        let model = world.script(&[turn(std::slice::from_ref(&call)), say("done")]);
+        let policy = text(&file);
+        let args =
+            ["run", "--headless", "--output", "stream-json", "--model", &model, "--policy", &policy, "x"];
+        let run = world.headless(&args);
+        let card = &run.of("approval.requested")[0]["card"];
+        assert_eq!(card["may_remember"], grantable, "{card:#}");
+    }
+}

@@ -86,3 +86,215 @@ fn a_table_that_does_not_hold_is_exit_1_and_names_the_row() {
     let told = String::from_utf8_lossy(&output.stdout).into_owned();
     assert!(told.contains("new.make") && told.contains("make all"), "{told}");
 }
+
+fn refused(world: &World, args: &[&str]) -> String {
+    let output = world.output(args);
+    assert_eq!(output.status.code(), Some(2), "{args:?}: {}", String::from_utf8_lossy(&output.stdout));
+    String::from_utf8(output.stderr).unwrap().split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// A repository's own rule on `write`.
+const TIGHT: &str = "[[rule]]\nid = \"repo.write\"\ntool = \"write\"\nverdict = \"disabled\"\n";
+
+/// Rules that tell roles, commands, shadows and approvers apart.
+const ASKS: &str = r#"name = "asks"
+[[rule]]
+id = "asks.ci"
+tool = "edit"
+when = [{ pointer = "/path", equals = "ci.yml" }]
+verdict = "ask"
+approve = { role = "maintainer", quorum = 2, person = true }
+[[rule]]
+id = "asks.later"
+tool = "edit"
+verdict = "disabled"
+shadow = true
+[[rule]]
+id = "asks.owners"
+tool = "write"
+role = "owner"
+verdict = "allow"
+[[rule]]
+id = "asks.test"
+command = ["cargo", "test"]
+role = "developer"
+verdict = "allow"
+"#;
+
+#[test]
+fn what_is_explained_is_what_a_session_here_would_get() {
+    let world = World::new();
+    world.write(
+        ".enclos.toml",
+        &format!("{TIGHT}[[rule]]\nid = \"repo.make\"\ncommand = [\"make\"]\nverdict = \"disabled\"\n"),
+    );
+    let told = json_of(&world, &["policy", "explain", "--tool", "write", "--json"]);
+    assert_eq!((&told["verdict"], &told["rule"]), (&"disabled".into(), &"repo.write".into()), "{told:#}");
+    assert_eq!((&told["role"], &told["surface"]), (&"owner".into(), &"terminal".into()));
+    let make = ["policy", "explain-command", "--json", "--", "make"];
+    let told = json_of(&world, &make);
+    assert_eq!((&told["verdict"], &told["rule"]), (&"disabled".into(), &"repo.make".into()), "{told:#}");
+    let table = file(
+        &world,
+        "t.cases.toml",
+        "[[case]]\ntool = \"write\"\nverdict = \"disabled\"\nrule = \"repo.write\"\n",
+    );
+    assert_eq!(world.output(&["policy", "test", "current", &table]).status.code(), Some(0));
+    let told = json_of(&world, &["policy", "diff", "strict", "current", "--json"]);
+    assert!(told["rules"].to_string().contains("repo.write"), "{told:#}");
+    let told = json_of(&world, &["policy", "simulate", "current", "--json"]);
+    assert!(told["sources"].to_string().contains(".enclos.toml"), "{told:#}");
+
+    let elsewhere = |args: &[&str]| {
+        let output = world.enclos(args).current_dir("/").output().unwrap();
+        assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+        serde_json::from_slice::<Value>(&output.stdout).unwrap()
+    };
+    assert_eq!(elsewhere(&make)["verdict"], "ask", "where no session could be opened, no repository counts");
+    let repo = text(&world.repo());
+    let named = ["policy", "explain-command", "--repo", &repo, "--json", "--", "make"];
+    assert_eq!(elsewhere(&named)["rule"], "repo.make");
+    let named = ["policy", "diff", "strict", "current", "--repo", &repo, "--json"];
+    assert!(elsewhere(&named)["rules"].to_string().contains("repo.write"));
+    assert_eq!(world.output(&["policy", "test", &table, "--repo", "/"]).status.code(), Some(2));
+}
+
+#[test]
+fn a_broken_file_of_the_repository_is_an_error_wherever_its_policy_counts() {
+    let world = World::new();
+    world.write(".enclos.toml", "[[rule]]\ntool = \"bash\"\nverdct = \"ask\"\n");
+    let table = file(&world, "t.cases.toml", "[[case]]\ntool = \"read\"\nverdict = \"allow\"\n");
+    let commands: [&[&str]; 5] = [
+        &["policy", "explain", "--tool", "write"],
+        &["policy", "explain-command", "--", "ls"],
+        &["policy", "test", "current", &table],
+        &["policy", "diff", "current", "strict"],
+        &["policy", "simulate", "current"],
+    ];
+    for args in commands {
+        let told = refused(&world, args);
+        assert!(told.contains("verdct") && told.contains(".enclos.toml"), "{args:?}: {told}");
+    }
+    let told = json_of(&world, &["policy", "explain-command", "--base", "allow", "--json", "--", "ls"]);
+    assert_eq!((&told["verdict"], &told["rule"]), (&"allow".into(), &Value::Null), "no policy counts here");
+}
+
+#[test]
+fn a_policy_that_is_gone_is_refused_by_whoever_asks_what_is_in_force() {
+    let world = World::new();
+    let saved = file(&world, "p.toml", "name = \"p\"\n[[rule]]\ntool = \"bash\"\nverdict = \"disabled\"\n");
+    json_of(&world, &["policy", "apply", &saved, "--json"]);
+    std::fs::remove_file(world.home().join("policy.toml")).unwrap();
+    let commands: [&[&str]; 6] = [
+        &["policy", "explain", "--tool", "bash"],
+        &["policy", "explain-command", "--", "ls"],
+        &["policy", "test", "current"],
+        &["policy", "diff", "current", "strict"],
+        &["policy", "simulate", "current"],
+        &["policy", "show"],
+    ];
+    for args in commands {
+        let told = refused(&world, args);
+        assert!(told.contains("but its version 1 is in force"), "{args:?}: {told}");
+        assert!(told.contains("policy rollback --scope instance --to 1"), "{args:?}: {told}");
+    }
+    let output = world.output(&["sandbox", "run", "--", "true"]);
+    assert_eq!(output.status.code(), Some(125), "the code of a command that never ran");
+    let told = String::from_utf8(output.stderr).unwrap().split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(told.contains("but its version 1 is in force"), "{told}");
+}
+
+#[test]
+fn a_question_is_explained_with_who_approves_and_what_shadow_rules_would_say() {
+    let world = World::new();
+    let policy = file(&world, "asks.toml", ASKS);
+    let ask = ["policy", "explain", "--tool", "edit", "--args", r#"{"path":"ci.yml"}"#, "--policy", &policy];
+    let told = json_of(&world, &[&ask[..], &["--json"]].concat());
+    let approve = serde_json::json!({"role": "maintainer", "quorum": 2, "person": true, "remember": false});
+    assert_eq!((&told["rule"], &told["approve"]), (&"asks.ci".into(), &approve), "{told:#}");
+    assert_eq!(told["shadow"][0]["rule"], "asks.later", "{told:#}");
+    let shown = String::from_utf8(world.output(&ask).stdout).unwrap();
+    for words in [
+        "maintainer approves, 2 approvers, a person only, each time",
+        "owner on terminal",
+        "shadow, would say disabled",
+    ] {
+        assert!(shown.contains(words), "{words}\n{shown}");
+    }
+}
+
+#[test]
+fn calls_are_explained_for_the_role_and_surface_that_are_named() {
+    let world = World::new();
+    let policy = file(&world, "asks.toml", ASKS);
+    let write = |role: &[&str]| {
+        let args = ["policy", "explain", "--tool", "write", "--policy", &policy, "--json"];
+        json_of(&world, &[&args[..], role].concat())
+    };
+    assert_eq!(write(&[])["rule"], "asks.owners");
+    assert_eq!(write(&["--role", "developer"])["rule"], "default.write");
+    let test = |more: &[&str]| {
+        let args = ["policy", "explain-command", "--policy", &policy, "--json"];
+        json_of(&world, &[&args[..], more, &["--", "cargo", "test"]].concat())
+    };
+    assert_eq!((test(&[])["role"].clone(), test(&[])["verdict"].clone()), ("owner".into(), "ask".into()));
+    let told = test(&["--role", "developer", "--surface", "web"]);
+    assert_eq!(
+        (&told["verdict"], &told["rule"], &told["surface"]),
+        (&"allow".into(), &"asks.test".into(), &"web".into())
+    );
+    let args =
+        ["policy", "explain", "--tool", "bash", "--args", r#"{"command":"cargo test"}"#, "--role", "reader"];
+    let told = json_of(&world, &[&args[..], &["--policy", &policy, "--json"]].concat());
+    assert_eq!(told["considered"][0]["why"], "for another role", "{told:#}");
+}
+
+#[test]
+fn a_tool_or_an_argument_that_does_not_exist_is_said_with_what_is_near() {
+    let world = World::new();
+    let told = json_of(&world, &["policy", "explain", "--tool", "wirte", "--json"]);
+    let note = told["notes"][0].as_str().unwrap();
+    assert!(note.contains("`wirte`") && note.contains("did you mean `write`?"), "{note}");
+    assert_eq!(told["verdict"], "ask");
+    assert!(refused(&world, &["policy", "explain", "--tool", ""]).contains("`--tool` is empty"));
+    let args = |args: &'static str| ["policy", "explain", "--tool", "edit", "--args", args];
+    assert_eq!(world.output(&args(r#"{"path":"ci.yml"}"#)).status.code(), Some(0));
+    assert!(refused(&world, &args(r#"{"pth":"ci.yml"}"#)).contains("did you mean `path`?"));
+    assert!(refused(&world, &args(r#"{"path":7}"#)).contains("/path"));
+}
+
+#[test]
+fn a_command_under_a_disabled_bash_names_rule_scope_and_reason() {
+    let world = World::new();
+    let policy = "name = \"calm\"\n[[rule]]\nid = \"calm.bash\"\ntool = \"bash\"\nverdict = \"disabled\"\nreason = \"no commands here\"\n";
+    let policy = file(&world, "calm.toml", policy);
+    let output = world.output(&["policy", "explain-command", "--policy", &policy, "--", "ls"]);
+    let shown = String::from_utf8(output.stdout).unwrap();
+    for words in ["disabled", "calm.bash", "project", "calm.toml", "no commands here"] {
+        assert!(shown.contains(words), "{words}\n{shown}");
+    }
+}
+
+#[test]
+fn the_same_text_in_force_and_in_a_file_is_no_difference() {
+    let world = World::new();
+    let same = file(&world, "same.toml", CANDIDATE);
+    json_of(&world, &["policy", "apply", &same, "--json"]);
+    let shown = world.output(&["policy", "diff", "current", &same]).stdout;
+    assert_eq!(String::from_utf8(shown).unwrap(), "Both say the same.\n");
+}
+
+#[test]
+fn a_table_under_another_name_is_recognised() {
+    let world = World::new();
+    let table = file(&world, "team.toml", "[[case]]\ncommand = \"ls\"\nverdict = \"ask\"\n");
+    for args in [
+        ["policy", "test", "strict", &table].as_slice(),
+        &["policy", "test", &table],
+        &["policy", "check", &table],
+    ] {
+        let told = refused(&world, args);
+        assert!(told.contains("is a table of expectations"), "{args:?}: {told}");
+    }
+    assert!(refused(&world, &["policy", "test", &table]).contains("`….cases.toml`"));
+}

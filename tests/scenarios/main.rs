@@ -16,3 +16,4 @@ mod loops;
 mod policies;
 mod repositories;
 mod terminal;
+mod undo;

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use serde_json::{Value, json};
 
-use crate::harness::{Watched, World, bash, call, say, text, turn};
+use crate::harness::{Watched, World, bash, call, program, say, text, turn};
 
 /// A policy under which everything inside the sandbox runs.
 const FREE: &str = r#"name = "free"
@@ -291,7 +291,7 @@ fn rollback_goes_to_the_last_policy_that_could_be_read() {
 fn a_policy_that_is_no_plain_file_is_refused_and_never_waited_for() {
     let world = World::new();
     let pipe = world.path("pipe.toml");
-    assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    assert!(program("mkfifo").arg(&pipe).status().unwrap().success());
     for odd in [text(&pipe), text(&world.repo()), "/dev/zero".to_owned()] {
         for args in [&["policy", "check", &odd][..], &["policy", "apply", &odd]] {
             assert!(refused(&world, args).contains("not a plain file"), "{args:?}");

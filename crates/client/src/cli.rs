@@ -118,6 +118,9 @@ pub enum LowCommand {
     /// Applies a change set.
     #[command(about = help::APPLY, before_help = help::APPLY_EXAMPLES)]
     Apply(ApplyArgs),
+    /// Puts files back.
+    #[command(about = help::UNDO, before_help = help::UNDO_EXAMPLES)]
+    Undo(UndoArgs),
     /// Throws a change set away.
     #[command(about = help::DISCARD, before_help = help::DISCARD_EXAMPLES)]
     Discard(OneArgs),
@@ -340,6 +343,20 @@ pub struct ApplyArgs {
     pub json: JsonArgs,
 }
 
+/// `undo`.
+#[derive(Debug, Args)]
+pub struct UndoArgs {
+    /// The session.
+    #[arg(value_name = "ID", help = help::ID)]
+    pub id: String,
+    /// The call.
+    #[arg(long, value_name = "CALL", help = help::UNDO_TO)]
+    pub to: Option<String>,
+    /// As JSON.
+    #[command(flatten)]
+    pub json: JsonArgs,
+}
+
 /// `policy …`.
 #[derive(Debug, Subcommand)]
 pub enum PolicyCommand {
@@ -430,6 +447,15 @@ pub struct ExplainCommandArgs {
     /// Policy files.
     #[arg(long, value_name = "FILE", help = help::POLICY_FILE)]
     pub policy: Vec<PathBuf>,
+    /// The role.
+    #[arg(long, value_name = "ROLE", help = help::ROLE)]
+    pub role: Option<String>,
+    /// The surface.
+    #[arg(long, value_name = "SURFACE", help = help::SURFACE)]
+    pub surface: Option<String>,
+    /// The repository.
+    #[arg(long, value_name = "DIR", conflicts_with = "batch", help = help::EXPLAIN_REPO)]
+    pub repo: Option<PathBuf>,
     /// JSON lines.
     #[arg(long, conflicts_with = "text", help = help::BATCH)]
     pub batch: bool,

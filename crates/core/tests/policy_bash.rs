@@ -174,6 +174,36 @@ fn the_reading_says_why_and_the_model_learns_only_the_pieces() {
 }
 
 #[test]
+fn a_rule_on_commands_that_did_not_decide_tells_the_first_true_reason() {
+    let rules = "[[rule]]\nid = \"others\"\ncommand = [\"cargo\", \"test\"]\nrole = \"owner\"\nverdict = \"allow\"\n\
+                 [[rule]]\nid = \"mine\"\ncommand = [\"cargo\", \"test\"]\nrole = \"developer\"\nverdict = \"ask\"\n\
+                 [[rule]]\nid = \"all\"\ncommand = [\"cargo\", \"test\"]\nverdict = \"allow\"\n\
+                 [[rule]]\nid = \"short\"\ncommand = [\"cargo\"]\nverdict = \"allow\"\n\
+                 [[rule]]\nid = \"far\"\ncommand = [\"make\"]\nverdict = \"allow\"\n";
+    let lower = "[[rule]]\nid = \"lower\"\ncommand = [\"cargo\"]\nverdict = \"disabled\"\n";
+    let why = |layers: &[(Scope, &str)]| -> Vec<(String, Why)> {
+        let decision = run(&policy(layers), "cargo test");
+        decision.considered.iter().map(|lost| (lost.rule.to_string(), lost.why)).collect()
+    };
+    let told = |told: &[(&str, Why)]| -> Vec<(String, Why)> {
+        told.iter().map(|(rule, why)| ((*rule).to_owned(), *why)).collect()
+    };
+    let (narrower, other) = (Why::LessSpecific, Why::OtherCommand);
+    let own = [("others", Why::OtherRole), ("all", narrower), ("short", narrower), ("far", other)];
+    assert_eq!(why(&[(Scope::Instance, rules)]), told(&own));
+    assert_eq!(
+        why(&[(Scope::Instance, rules), (Scope::Project, lower)]),
+        told(&[own[0], ("mine", Why::Overruled), own[1], own[2], own[3]])
+    );
+    let closed = "[[rule]]\nid = \"no\"\ntool = \"bash\"\nverdict = \"disabled\"\n";
+    let below = "[[rule]]\nid = \"test\"\ncommand = [\"cargo\", \"test\"]\nverdict = \"allow\"\n";
+    assert_eq!(
+        why(&[(Scope::Instance, closed), (Scope::Project, below)]),
+        told(&[("test", Why::ToolDisabled)])
+    );
+}
+
+#[test]
 fn a_question_that_the_reading_raised_is_not_remembered() {
     let policy = policy(&[(
         Scope::Project,

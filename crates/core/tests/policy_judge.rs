@@ -282,3 +282,26 @@ fn every_losing_rule_travels_with_its_reason() {
     let defaults = judge(&self::policy(&[]), &Tool::named("write"), &json!({"path": "a"}));
     assert_eq!(defaults.reason, "no rule speaks of `write`, and `default.write` says `ask`");
 }
+
+#[test]
+fn of_a_call_that_was_written_in_part_no_missing_field_meets_a_condition() {
+    let policy = policy(&[(
+        Scope::Project,
+        "[[rule]]\nid = \"ci\"\ntool = \"edit\"\nwhen = [{ pointer = \"/path\", equals = \"ci.yml\" }]\n\
+         verdict = \"disabled\"\n[[rule]]\nid = \"sh\"\ntool = \"bash\"\nverdict = \"allow\"\n",
+    )]);
+    let part = |tool: &str, args: &serde_json::Value| {
+        let spec = enclos_core::tool::built_in().into_iter().find(|spec| spec.name == tool).unwrap();
+        let schema = Schema::of_part(&spec.schema).unwrap();
+        let args = validate(parse(&args.to_string()).unwrap(), &schema)?;
+        let tool = Tool::named(tool);
+        let caller = Caller { tool: &tool, role: Role::Owner, surface: Surface::Terminal };
+        Ok::<_, enclos_core::args::ArgsError>(policy.judge_part(&Request { caller, args: &args }).rule)
+    };
+    assert_eq!(part("edit", &json!({"path": "ci.yml"})).unwrap().as_str(), "ci");
+    assert_eq!(part("edit", &json!({})).unwrap().as_str(), "default.write");
+    assert_eq!(part("bash", &json!({})).unwrap().as_str(), "sh");
+    let unknown = part("edit", &json!({"pth": "ci.yml"})).unwrap_err().to_string();
+    assert!(unknown.contains("did you mean `path`?"), "{unknown}");
+    assert!(part("edit", &json!({"path": 1})).is_err());
+}

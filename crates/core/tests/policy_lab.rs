@@ -1,7 +1,7 @@
 //! The policy lab: examples told one by one, tables of expectations, the difference of two policies.
 
 use enclos_core::policy::{
-    Difference, Direction, Layer, Policy, Preset, Role, Scope, Seen, Surface, read_cases,
+    Difference, Direction, Layer, Policy, Preset, Role, Scope, Seen, Surface, is_cases, read_cases,
 };
 use enclos_core::verdict::Verdict;
 use serde_json::json;
@@ -86,6 +86,12 @@ fn a_row_that_is_not_understood_is_refused_with_its_line() {
         ("[[case]]\ncommand = \"ls\"\nverdict = \"ask\"\nroles = \"owner\"\n", "did you mean `role`?"),
         ("[[case]]\ncommand = \"ls\"\n", "missing field `verdict`"),
         ("", "missing field `case`"),
+        (
+            "\n[[case]]\ntool = \"write\"\nargs = { pth = \"a\" }\nverdict = \"ask\"\n",
+            "t:2: the case of `write`: the arguments do not fit the tool: at `/pth` found `pth`, expected no such field",
+        ),
+        ("[[case]]\ntool = \"write\"\nargs = { pth = \"a\" }\nverdict = \"ask\"\n", "did you mean `path`?"),
+        ("[[case]]\ntool = \"write\"\nargs = { path = 1 }\nverdict = \"ask\"\n", "at `/path` found `1`"),
     ] {
         let error = read_cases("t", table).unwrap_err().to_string();
         assert!(error.contains(words), "{table}\n{error}");
@@ -163,4 +169,77 @@ fn a_difference_and_its_reverse_mirror_each_other() {
         assert_eq!(there.rules.len(), back.rules.len());
         assert_eq!(there.settings.len(), back.settings.len());
     }
+}
+
+fn call_cells(difference: &Difference) -> Vec<(&str, Direction)> {
+    let told = difference.cells.iter().filter(|cell| matches!(cell.seen, Seen::Call | Seen::Command));
+    told.map(|cell| (cell.name.as_str(), cell.direction)).collect()
+}
+
+#[test]
+fn what_rules_on_arguments_say_otherwise_is_told_by_a_call_each() {
+    let rule = |when: &str, verdict: &str| {
+        format!(
+            "name = \"p\"\n[[rule]]\nid = \"ci\"\ntool = \"write\"\nwhen = [{when}]\nverdict = \"{verdict}\"\n"
+        )
+    };
+    for (when, call) in [
+        ("{ pointer = \"/path\", equals = \"ci.yml\" }", r#"write {"path":"ci.yml"}"#),
+        ("{ pointer = \"/path\", in = [\"a\", \"b\"] }", r#"write {"path":"b"}"#),
+        ("{ pointer = \"/path\", prefix = \"src/\" }", r#"write {"path":"src/name"}"#),
+        ("{ pointer = \"/path\", glob = \".github/**/*.yml\" }", r#"write {"path":".github/name/name.yml"}"#),
+    ] {
+        let difference = difference(&rule(when, "disabled"), &rule(when, "allow"));
+        assert!(call_cells(&difference).contains(&(call, Direction::Softer)), "{when}: {difference:#?}");
+        assert_eq!(difference.notes, [""; 0], "{when}");
+    }
+}
+
+#[test]
+fn a_regex_is_compared_by_its_examples_and_else_by_eye() {
+    let rule = |examples: &str, verdict: &str| {
+        format!(
+            "name = \"p\"\n[[rule]]\nid = \"ci\"\ntool = \"edit\"\nverdict = \"{verdict}\"\n{examples}\
+             when = [{{ pointer = \"/path\", regex = \"[a-z]+[.]yml\" }}]\n"
+        )
+    };
+    let shown = "match = [{ args = { path = \"ci.yml\" } }]\n";
+    let difference = |examples| difference(&rule(examples, "disabled"), &rule(examples, "ask"));
+    let with = difference(shown);
+    assert_eq!(call_cells(&with), [(r#"edit {"path":"ci.yml"}"#, Direction::Softer)]);
+    assert_eq!(with.notes, [""; 0]);
+    let without = difference("");
+    assert_eq!(call_cells(&without), []);
+    assert_eq!(without.notes, ["the rule `ci` has a regex and no example: compare by eye"]);
+}
+
+#[test]
+fn examples_of_a_command_rule_are_compared_too() {
+    let rules = |more: &str| {
+        format!(
+            "name = \"p\"\n[[rule]]\nid = \"make\"\ncommand = [\"make\"]\nverdict = \"ask\"\n\
+             match = [\"make deploy\"]\n{more}"
+        )
+    };
+    let more = "[[rule]]\nid = \"free\"\ntool = \"bash\"\nverdict = \"disabled\"\n";
+    let told = difference(&rules(""), &rules(more));
+    assert!(call_cells(&told).contains(&("make deploy", Direction::Harder)), "{told:#?}");
+}
+
+#[test]
+fn a_scope_that_was_only_named_otherwise_is_no_difference() {
+    let text = "name = \"p\"\n[[rule]]\nid = \"a\"\ntool = \"write\"\nverdict = \"ask\"\n";
+    let instance = Policy::load(&[layer(Scope::Instance, text)]).unwrap();
+    assert_eq!(instance.difference(&project(text)).rules.len(), 1);
+    assert!(instance.difference_without_scopes(&project(text)).is_empty());
+    let tight = "[[rule]]\nid = \"a\"\ntool = \"write\"\nverdict = \"ask\"\n";
+    let repository = Policy::load(&[layer(Scope::Repository, tight)]).unwrap();
+    let told = instance.difference_without_scopes(&repository);
+    assert_eq!(told.rules[0].fields, ["scope"], "{told:#?}");
+}
+
+#[test]
+fn a_table_of_expectations_is_known_by_its_rows() {
+    assert!(is_cases("[[case]]\ncommand = \"ls\"\nverdict = \"ask\"\n"));
+    assert!(!is_cases("name = \"p\"\n") && !is_cases("[[case]"));
 }

@@ -14,7 +14,7 @@ fn instance(text: &str) -> Value {
 }
 
 fn loads(kind: Kind, text: &str) -> Result<(), String> {
-    let scope = if kind == Kind::Repository { Scope::Repository } else { Scope::Project };
+    let scope = if kind == Kind::Repository { Scope::Repository } else { Scope::Instance };
     match kind {
         Kind::Policy | Kind::Repository => {
             let layer = Layer { scope, source: "p".to_owned(), text };

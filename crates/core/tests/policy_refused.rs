@@ -7,7 +7,7 @@ fn refusal(layers: &[(Scope, &str)]) -> String {
         .iter()
         .map(|(scope, text)| Layer { scope: *scope, source: format!("{scope}.toml"), text })
         .collect();
-    Policy::load(&layers).map(|_| "taken".to_owned()).unwrap_or_else(|error| error.to_string())
+    Policy::load(&layers).map_or_else(|error| error.to_string(), |_| "taken".to_owned())
 }
 
 fn of_rule(rule: &str) -> String {
@@ -141,4 +141,27 @@ fn a_rule_that_asks_fewer_or_on_the_same_arguments_less_is_refused() {
     }
     let other = "name = \"p\"\n[[rule]]\ntool = \"write\"\nwhen = [{ pointer = \"/path\", prefix = \"docs/\" }]\nverdict = \"allow\"\n";
     assert_eq!(refusal(&[(Scope::Instance, above), (Scope::Project, other)]), "taken", "other arguments");
+}
+
+#[test]
+fn only_an_administrator_switches_a_repositorys_policy_off() {
+    let instance = "name = \"i\"\n[[rule]]\ntool = \"bash\"\nverdict = \"allow\"\n";
+    let tight = "[[rule]]\ntool = \"bash\"\nverdict = \"disabled\"\n";
+    let off = "name = \"s\"\n[repository]\npolicy = false\n";
+    for scope in [Scope::Group, Scope::Project, Scope::Session] {
+        let layers = [(Scope::Instance, instance), (Scope::Repository, tight), (scope, off)];
+        let told = refusal(&layers);
+        assert!(told.contains("only the instance's policy may"), "{told}");
+        let layers: Vec<Layer<'_>> =
+            layers.iter().map(|(scope, text)| Layer { scope: *scope, source: String::new(), text }).collect();
+        let standing = Policy::load_standing(&layers).unwrap();
+        assert!(standing.layers().iter().any(|layer| layer.scope == Scope::Repository), "{scope}: it stays");
+    }
+    assert_eq!(
+        refusal(&[
+            (Scope::Instance, &format!("{instance}[repository]\npolicy = false\n")),
+            (Scope::Repository, tight)
+        ]),
+        "taken"
+    );
 }

@@ -208,6 +208,17 @@ pub(crate) fn remember_shown(session: &Path, digest: &str) -> Result<(), ApiErro
     })
 }
 
+/// Forgets which change set a person was shown: the next acceptance wants a fresh look.
+pub(crate) fn forget_shown(session: &Path) -> Result<(), ApiError> {
+    match std::fs::remove_file(session.join(SHOWN)) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+            let message = format!("what was shown cannot be forgotten: {error}");
+            Err(ApiError::new(Fault::Internal, message))
+        }
+        _ => Ok(()),
+    }
+}
+
 /// Whether a change set is the one that a person was shown last.
 pub(crate) fn was_shown(session: &Path, digest: &Digest) -> bool {
     std::fs::read_to_string(session.join(SHOWN)).is_ok_and(|shown| shown == digest.as_str())

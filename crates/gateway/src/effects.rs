@@ -8,6 +8,7 @@ use std::sync::Arc;
 use enclos_core::args::Args;
 use enclos_core::ids::CallId;
 use enclos_protocol::event::ResultFacts;
+use enclos_sandbox::file::Looked;
 use enclos_sandbox::{
     Command, Exit, FileError, FileOp, FileReply, OpenError, Plan, RunError, Sandbox, Stream,
 };
@@ -146,6 +147,15 @@ pub(crate) fn peek(sandbox: &Sandbox, path: &str, most: u64) -> Result<Option<Ve
         Ok(_) => Ok(None),
         Err(FileError::Refused(fault)) if fault.kind == enclos_sandbox::FaultKind::NotFound => Ok(None),
         Err(error) => Err(error),
+    }
+}
+
+/// What the words of a command name, and whether there is more of it than is told.
+pub(crate) fn look(sandbox: &Sandbox, words: Vec<String>) -> Result<(Vec<Looked>, bool), FileError> {
+    match sandbox.file(&FileOp::Look { words })? {
+        FileReply::Look { seen, more } => Ok((seen, more)),
+        // Another answer than the one to the question tells nothing.
+        _ => Ok((Vec::new(), true)),
     }
 }
 

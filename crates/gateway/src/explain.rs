@@ -2,11 +2,13 @@
 
 use std::path::PathBuf;
 
-use enclos_core::args::{self, Schema};
+use enclos_core::args::{self, Args, Schema};
 use enclos_core::command::Reading;
-use enclos_core::policy::{Decision, Layer, MAX_BYTES, Policy, Role, Scope, Surface};
+use enclos_core::policy::{Decision, Layer, MAX_BYTES, Policy, Role, Scope, Surface, Tool, is_cases};
+use enclos_core::verdict::Verdict;
+use enclos_protocol::api::{CommandQuestion, ExplainRequest};
 use enclos_protocol::error::{ApiError, Fault};
-use enclos_protocol::report::{Considered, Explanation, PolicyReport};
+use enclos_protocol::report::{Approve, CommandExplanation, Considered, Explanation, Judged, PolicyReport};
 
 use crate::session::{self, Question};
 
@@ -26,8 +28,14 @@ pub(crate) fn check(files: &[PathBuf]) -> Result<PolicyReport, ApiError> {
     for file in files {
         let missing = || usage(format!("the policy file `{}` does not exist", file.display()));
         let text = crate::policies::read(file, MAX_BYTES)?.ok_or_else(missing)?;
+        if is_cases(&text) {
+            let hint = format!("hold a policy against it: enclos policy test POLICY {}", file.display());
+            return Err(
+                usage(format!("`{}` is a table of expectations, not a policy", file.display())).hint(hint)
+            );
+        }
         let own = file.file_name().is_some_and(|name| name == ".enclos.toml");
-        texts.push((if own { Scope::Repository } else { Scope::Project }, file.display().to_string(), text));
+        texts.push((if own { Scope::Repository } else { Scope::Instance }, file.display().to_string(), text));
     }
     let layers: Vec<Layer<'_>> = texts
         .iter()
@@ -46,30 +54,75 @@ pub(crate) fn check(files: &[PathBuf]) -> Result<PolicyReport, ApiError> {
     })
 }
 
+/// For whom a call is judged, and how their session is driven.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Who {
+    pub role: Role,
+    pub surface: Surface,
+}
+
+impl Who {
+    /// Reads what was asked. Else it is the person of a session at a terminal of one's own gateway, where they are
+    /// owner of every project.
+    fn read(role: Option<&str>, surface: Option<&str>) -> Result<Self, ApiError> {
+        let role = role.map_or(Ok(Role::Owner), |role| word("--role", role))?;
+        let surface = surface.map_or(Ok(Surface::Terminal), |surface| word("--surface", surface))?;
+        Ok(Self { role, surface })
+    }
+}
+
 /// Says why a call gets its verdict.
-pub(crate) fn call(
-    policy: &Policy,
-    request: &enclos_protocol::api::ExplainRequest,
-) -> Result<Explanation, ApiError> {
-    let role: Role = word("--role", request.role.as_deref().unwrap_or("developer"))?;
-    let surface: Surface = word("--surface", request.surface.as_deref().unwrap_or("terminal"))?;
+pub(crate) fn call(policy: &Policy, request: &ExplainRequest) -> Result<Explanation, ApiError> {
+    let tool = request.tool.as_str();
+    if tool.trim().is_empty() {
+        let known: Vec<&str> = Tool::built_in().collect();
+        return Err(usage("`--tool` is empty: expected the name of a tool")
+            .hint(format!("one of {}, or `SERVER/TOOL` of a server", known.join(", "))));
+    }
+    let who = Who::read(request.role.as_deref(), request.surface.as_deref())?;
     let decision = match &request.args {
-        None => session::verdict_of_tool(policy, &request.tool, role, surface),
+        None => session::verdict_of_tool(policy, tool, who.role, who.surface),
         Some(text) => {
-            let parsed = args::parse(text).map_err(|error| usage(format!("--args: {error}")))?;
-            let known = enclos_core::tool::built_in().into_iter().find(|spec| spec.name == request.tool);
-            let any = serde_json::json!({"type": "object", "additionalProperties": true});
-            let schema = Schema::new(known.as_ref().map_or(&any, |spec| &spec.schema))
-                .map_err(|error| usage(error.to_string()))?;
-            let args = args::validate(parsed, &schema).map_err(|error| usage(format!("--args: {error}")))?;
-            session::verdict(policy, Question { tool: &request.tool, args: &args, role, surface })
+            let args = in_part(tool, text).map_err(|error| usage(format!("--args: {error}")))?;
+            let question = Question { tool, args: &args, role: who.role, surface: who.surface };
+            session::verdict_of_part(policy, question)
         }
     };
-    Ok(explanation(policy, decision))
+    let mut told = explanation(policy, decision, who);
+    told.notes.extend(unknown(tool));
+    Ok(told)
+}
+
+/// Arguments that a person wrote in part. What is not there is not asked for; what is there has to fit.
+fn in_part(tool: &str, text: &str) -> Result<Args, String> {
+    let known = enclos_core::tool::built_in().into_iter().find(|spec| spec.name == tool);
+    let any = serde_json::json!({"type": "object", "additionalProperties": true});
+    let schema = Schema::of_part(known.as_ref().map_or(&any, |spec| &spec.schema));
+    let schema = schema.map_err(|error| error.to_string())?;
+    args::parse(text).and_then(|parsed| args::validate(parsed, &schema)).map_err(|error| error.to_string())
+}
+
+/// That a tool is none of Enclos, and what that means for its verdict.
+fn unknown(name: &str) -> Option<String> {
+    let tool = Tool::named(name);
+    let what = match (tool.is_known(), tool.server()) {
+        (true, _) => return None,
+        (false, Some(_)) => format!("`{name}` is of a server"),
+        (false, None) => format!("there is no tool `{name}`"),
+    };
+    let meant = Tool::near(name).map_or_else(String::new, |near| format!("; did you mean `{near}`?"));
+    Some(format!(
+        "{what}{meant} (judged as a tool that nobody classed: one that deletes and carries data out)"
+    ))
 }
 
 /// Reads a command as the policy's `bash` would be judged.
-pub(crate) fn command(policy: &Policy, text: &str) -> Result<Reading, ApiError> {
+pub(crate) fn command(
+    policy: &Policy,
+    question: &CommandQuestion,
+    text: &str,
+) -> Result<CommandExplanation, ApiError> {
+    let who = Who::read(question.role.as_deref(), question.surface.as_deref())?;
     let spec = enclos_core::tool::built_in().into_iter().find(|spec| spec.name == "bash");
     let spec = spec.ok_or_else(|| usage("there is no tool `bash`"))?;
     let schema = Schema::new(&spec.schema).map_err(|error| usage(error.to_string()))?;
@@ -77,25 +130,49 @@ pub(crate) fn command(policy: &Policy, text: &str) -> Result<Reading, ApiError> 
     let args = args::parse(&text)
         .and_then(|parsed| args::validate(parsed, &schema))
         .map_err(|error| usage(error.to_string()))?;
-    let question = Question { tool: "bash", args: &args, role: Role::Developer, surface: Surface::Terminal };
-    let decision = session::verdict(policy, question);
-    Ok(Reading { verdict: decision.verdict, unreadable: None, pieces: decision.pieces })
+    let asked = Question { tool: "bash", args: &args, role: who.role, surface: who.surface };
+    let told = explanation(policy, session::verdict(policy, asked), who);
+    Ok(CommandExplanation {
+        reading: Reading::of_pieces(told.verdict, told.pieces),
+        judged: Some(Judged {
+            rule: told.rule,
+            scope: told.scope,
+            reason: told.reason,
+            role: told.role,
+            surface: told.surface,
+            approve: told.approve,
+            shadow: told.shadow,
+            policy_digest: told.policy_digest,
+        }),
+    })
 }
 
-pub(crate) fn explanation(policy: &Policy, decision: Decision) -> Explanation {
+/// A decision with its reasons, as it is told.
+pub(crate) fn explanation(policy: &Policy, decision: Decision, who: Who) -> Explanation {
     let considered = decision.considered.iter().map(|rule| Considered {
         rule: rule.rule.as_str().to_owned(),
         scope: format!("{} ({})", rule.scope, rule.source),
         verdict: rule.verdict,
         why: rule.why.as_str().to_owned(),
     });
+    let approve = (decision.verdict == Verdict::Ask).then_some(Approve {
+        role: decision.approvers,
+        quorum: decision.quorum,
+        person: decision.person,
+        remember: decision.remember,
+    });
     Explanation {
         verdict: decision.verdict,
         rule: decision.rule.as_str().to_owned(),
         scope: format!("{} ({})", decision.scope, decision.source),
-        reason: decision.reason,
         considered: considered.collect(),
+        shadow: decision.shadow,
+        reason: decision.reason,
+        role: who.role,
+        surface: who.surface,
+        approve,
         pieces: decision.pieces,
+        notes: Vec::new(),
         policy_digest: policy.digest().as_str().to_owned(),
     }
 }

@@ -27,5 +27,6 @@ mod sessions;
 mod tell;
 mod tool_result;
 mod trees;
+mod undo;
 
 pub use local::Local;

@@ -5,26 +5,26 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use enclos_connect::model::{Model, ModelError, ModelSpec, Secret};
-use enclos_core::command::{self, Reading};
+use enclos_core::command;
 use enclos_core::decision::DecidedBy;
 use enclos_core::ids::{RuleId, SessionId};
 use enclos_core::policy::Policy;
 use enclos_core::session::{Event, Outcome};
 use enclos_core::verdict::Verdict;
 use enclos_protocol::api::{
-    Answering, Attached, CommandQuestion, ExplainRequest, Gateway, OpenRequest, PolicyChange, ResumeRequest,
-    SandboxRequest,
+    Answering, At, Attached, CommandQuestion, ExplainRequest, Gateway, OpenRequest, PolicyChange,
+    ResumeRequest, SandboxRequest,
 };
-use enclos_protocol::changeset::{AppliedView, ChangeSetView};
+use enclos_protocol::changeset::{AppliedView, ChangeSetView, UndoneView};
 use enclos_protocol::env::{self, Environment};
 use enclos_protocol::error::{ApiError, Fault};
 use enclos_protocol::lab::{DifferenceReport, SimulateRequest, Simulation, TestReport};
 use enclos_protocol::order::Order;
 use enclos_protocol::report::{
-    Answered, ApprovalRow, Check, Explanation, Exported, GrantRow, PolicyReport, PolicySaved, PolicyText,
-    PolicyVersion, SandboxRun, SessionDetail, SessionRow, Verification,
+    Answered, ApprovalRow, Check, CommandExplanation, Explanation, Exported, GrantRow, PolicyReport,
+    PolicySaved, PolicyText, PolicyVersion, SandboxRun, SessionDetail, SessionRow, Verification,
 };
-use enclos_store::{Lease, LeaseError, Store};
+use enclos_store::{Lease, LeaseError, Store, StoreError};
 use serde_json::{Map, Value, json};
 use tokio::sync::mpsc;
 
@@ -41,7 +41,7 @@ use crate::redact::Redactor;
 use crate::repo::Repo;
 use crate::session::{self, Again, Facts, Opening, Remote};
 use crate::sessions::{self, of_store};
-use crate::{changes, explain, journal, machine};
+use crate::{changes, explain, journal, machine, undo};
 
 /// Content of a closed session is kept so long, in microseconds: 30 days.
 const RETENTION_US: i64 = 30 * 24 * 3600 * 1_000_000;
@@ -88,14 +88,40 @@ impl Local {
     }
 
     /// A policy that is named by files or a word, loaded in one of the ways that a policy is loaded.
-    fn side(&self, words: &[String], way: lab::Way) -> Result<Side, ApiError> {
+    /// `at`: where the one in force is meant.
+    fn side(&self, words: &[String], way: lab::Way, at: &At) -> Result<Side, ApiError> {
         let named = Named::read(words)?;
         match &named {
             Named::Current => {
-                let (sources, policy) = self.policy(Choice { preset: None, files: &[], repo: None })?;
-                Ok(Side { policy, sources: sources.described() })
+                let repo = self.repo_at(at)?;
+                let (sources, policy) =
+                    self.in_force(Choice { preset: None, files: &[], repo: root(repo.as_ref()) })?;
+                Ok(Side { policy, sources: sources.described(), placed: true })
             }
-            Named::Texts(texts) => Ok(Side { policy: lab::load(texts, way)?, sources: named.sources() }),
+            Named::Texts(texts) => {
+                // A folder that was named is one, whether or not it counts.
+                self.repo_at(at)?;
+                Ok(Side { policy: lab::load(texts, way)?, sources: named.sources(), placed: false })
+            }
+        }
+    }
+
+    /// The repository that counts. Where no session could be opened there is none, unless it was named.
+    fn repo_at(&self, at: &At) -> Result<Option<Repo>, ApiError> {
+        match at {
+            At::Nowhere => Ok(None),
+            At::Here(folder) => Ok(self.repo(folder).ok()),
+            At::Repo(folder) => self.repo(folder).map(Some),
+        }
+    }
+
+    /// The policy that a session would get, without opening one: a policy that is gone is not taken for none.
+    fn in_force(&self, choice: Choice<'_>) -> Result<(Sources, Policy), ApiError> {
+        match Store::open_read_only(self.places.state()) {
+            // Nothing was ever saved here.
+            Err(StoreError::NoStore { .. }) => self.policy(choice),
+            Err(error) => Err(of_store(&error)),
+            Ok(_) => self.settled(choice),
         }
     }
 
@@ -213,6 +239,16 @@ impl Local {
         })
     }
 
+    fn undoing<'a>(&'a self, store: &'a Store, lease: &'a Lease, repo: Repo) -> undo::Desk<'a> {
+        undo::Desk { store, lease, clock: &self.clock, repo }
+    }
+
+    /// Refuses a session whose undo was cut short.
+    fn whole(&self, id: &SessionId) -> Result<(), ApiError> {
+        let (state, _) = session::replay(&self.store()?, id)?;
+        undo::whole(&state, id)
+    }
+
     fn desk(&self) -> Result<Desk, ApiError> {
         let (person, clock) = (self.person.clone(), self.clock.clone());
         Ok(Desk { store: self.store()?, run: self.places.run(), person, clock })
@@ -322,6 +358,7 @@ impl Gateway for Local {
         let sealed = Sealed::of(row.extra)?;
         let lease = self.take(&request.session)?;
         let repo = self.repo(&sealed.repo)?;
+        undo::finish(self.undoing(&store, &lease, repo.clone())).await?;
         let choice =
             Choice { preset: sealed.preset.as_deref(), files: &sealed.policy, repo: Some(&repo.root) };
         let (sources, policy) = self.settled(choice)?;
@@ -371,6 +408,7 @@ impl Gateway for Local {
 
     fn diff(&self, session: &SessionId) -> Result<ChangeSetView, ApiError> {
         let (repo, layer) = self.made_by(session)?;
+        self.whole(session)?;
         let view = session::view(&repo, &layer)?;
         changes::remember_shown(&self.places.session(session), &view.digest)?;
         Ok(view)
@@ -386,6 +424,7 @@ impl Gateway for Local {
         let lease = self.take(session)?;
         let set = session::change_set(&repo, &layer)?;
         let (state, _) = session::replay(&self.store()?, session)?;
+        undo::whole(&state, session)?;
         let told = state.review() == Some(&set.digest);
         if !told && !changes::was_shown(&self.places.session(session), &set.digest) {
             let message = "the change set is not the one that was shown last";
@@ -420,6 +459,26 @@ impl Gateway for Local {
         Ok(view)
     }
 
+    async fn undo(
+        &self,
+        session: &SessionId,
+        to: Option<&str>,
+        at_terminal: bool,
+    ) -> Result<UndoneView, ApiError> {
+        let (root, _) = self.made_by(session)?;
+        let repo = self.repo(&root)?;
+        let lease = self.store()?.lease(session).map_err(|error| match &error {
+            LeaseError::Held { .. } => {
+                ApiError::new(Fault::Usage, format!("the session `{session}` is at work: {error}"))
+                    .hint("wait until it is done, or interrupt it where it works")
+            }
+            LeaseError::Store(inner) => of_store(inner),
+        })?;
+        let by = if at_terminal { self.human() } else { session::automation("cli.undo") };
+        let store = self.store()?;
+        undo::undo(self.undoing(&store, &lease, repo), to, by).await
+    }
+
     fn discard(&self, session: &SessionId) -> Result<(), ApiError> {
         let (_, layer) = self.made_by(session)?;
         let lease = self.take(session)?;
@@ -444,27 +503,29 @@ impl Gateway for Local {
     }
 
     fn policy_show(&self, scope: &str) -> Result<PolicyText, ApiError> {
-        policies::show(&self.store()?, &self.places, &ScopeName::parse(scope)?, self.clock.now_us())
+        let (store, scope, now_us) = (self.store()?, ScopeName::parse(scope)?, self.clock.now_us());
+        policies::settle(&store, &self.places, std::slice::from_ref(&scope), now_us)?;
+        policies::show(&store, &self.places, &scope, now_us)
     }
 
-    fn policy_test(&self, words: &[String]) -> Result<TestReport, ApiError> {
+    fn policy_test(&self, words: &[String], at: &At) -> Result<TestReport, ApiError> {
         let (tables, policy) = lab::apart(words);
         let policy = if policy.is_empty() { vec![lab::CURRENT.to_owned()] } else { policy };
-        lab::test(self.side(&policy, Policy::load_to_test)?, &tables)
+        lab::test(self.side(&policy, Policy::load_to_test, at)?, &tables)
     }
 
-    fn policy_diff(&self, old: &str, new: &str) -> Result<DifferenceReport, ApiError> {
-        let side = |word: &str| self.side(&[word.to_owned()], Policy::load_standing);
+    fn policy_diff(&self, old: &str, new: &str, at: &At) -> Result<DifferenceReport, ApiError> {
+        let side = |word: &str| self.side(&[word.to_owned()], Policy::load_standing, at);
         Ok(lab::diff(side(old)?, side(new)?))
     }
 
     fn policy_simulate(&self, request: &SimulateRequest) -> Result<Simulation, ApiError> {
         let named = Named::read(&request.policy)?;
         // A candidate that does not load by itself is an error, before any session is looked at.
-        let sources = self.side(&request.policy, Policy::load)?.sources;
+        let sources = self.side(&request.policy, Policy::load, &request.at)?.sources;
         let candidate = |repo: &Path| match &named {
             Named::Current => {
-                self.policy(Choice { preset: None, files: &[], repo: Some(repo) }).map(|(_, policy)| policy)
+                self.in_force(Choice { preset: None, files: &[], repo: Some(repo) }).map(|(_, policy)| policy)
             }
             Named::Texts(texts) => lab::load_in(texts, repo),
         };
@@ -480,28 +541,32 @@ impl Gateway for Local {
     }
 
     fn policy_explain(&self, request: &ExplainRequest) -> Result<Explanation, ApiError> {
-        let repo = request.repo.as_deref().map(|folder| self.repo(folder)).transpose()?;
-        let choice = Choice {
-            preset: request.preset.as_deref(),
-            files: &request.policy,
-            repo: repo.as_ref().map(|repo| repo.root.as_path()),
-        };
-        let (_, policy) = self.policy(choice)?;
+        let repo = self.repo_at(&request.at)?;
+        let choice =
+            Choice { preset: request.preset.as_deref(), files: &request.policy, repo: root(repo.as_ref()) };
+        let (_, policy) = self.in_force(choice)?;
         explain::call(&policy, request)
     }
 
-    fn explain_command(&self, question: &CommandQuestion, text: &str) -> Result<Reading, ApiError> {
+    fn explain_command(
+        &self,
+        question: &CommandQuestion,
+        text: &str,
+    ) -> Result<CommandExplanation, ApiError> {
         if let Some(base) =
             question.base.as_deref().filter(|_| question.preset.is_none() && question.policy.is_empty())
         {
             let base: Verdict = base.parse().map_err(|error: enclos_core::verdict::UnknownVerdict| {
                 ApiError::new(Fault::Usage, error.to_string())
             })?;
-            return Ok(command::judge(text, &command::Rules { base, contained: false, freed: &[] }));
+            let reading = command::judge(text, &command::Rules { base, contained: false, freed: &[] });
+            return Ok(CommandExplanation { reading, judged: None });
         }
-        let choice = Choice { preset: question.preset.as_deref(), files: &question.policy, repo: None };
-        let (_, policy) = self.policy(choice)?;
-        explain::command(&policy, text)
+        let repo = self.repo_at(&question.at)?;
+        let choice =
+            Choice { preset: question.preset.as_deref(), files: &question.policy, repo: root(repo.as_ref()) };
+        let (_, policy) = self.in_force(choice)?;
+        explain::command(&policy, question, text)
     }
 
     fn sandbox_run(
@@ -511,7 +576,7 @@ impl Gateway for Local {
     ) -> Result<SandboxRun, ApiError> {
         let repo = self.repo(&request.repo)?;
         let choice = Choice { preset: request.preset.as_deref(), files: &[], repo: Some(&repo.root) };
-        let (_, policy) = self.policy(choice)?;
+        let (_, policy) = self.in_force(choice)?;
         let target = machine::Target { repo: &repo, home: self.home(), uid: self.person.uid };
         machine::run(&policy, &self.config, &target, request, output)
     }
@@ -534,6 +599,10 @@ impl Gateway for Local {
     fn doctor(&self) -> Vec<Check> {
         machine::doctor(&self.places, &self.config)
     }
+}
+
+fn root(repo: Option<&Repo>) -> Option<&Path> {
+    repo.map(|repo| repo.root.as_path())
 }
 
 fn absolute(files: Vec<PathBuf>) -> Vec<PathBuf> {

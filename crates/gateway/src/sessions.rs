@@ -26,10 +26,13 @@ pub(crate) fn outcome_view(outcome: CoreOutcome) -> Outcome {
     }
 }
 
-/// Removes what a closed session wrote. The journal stays.
+/// Removes what a closed session wrote, and what was kept of it for undoing. The journal stays.
 pub(crate) fn remove_layer(layer: &Path) {
     // What cannot be removed now is removed at the next start.
     drop(crate::trees::remove(layer));
+    if let Some(session) = layer.parent() {
+        drop(crate::undo::remove(session));
+    }
 }
 
 /// Mends what processes that ended too early left: an application that was cut short is finished or taken back, and
@@ -44,7 +47,7 @@ pub(crate) fn sweep(store: &Store, places: &Places) -> Result<(), ApiError> {
         let id = folder.file_name().to_str().and_then(SessionId::parse);
         let layer = folder.path().join("layer");
         let closed = |id: &SessionId| store.session(id).is_ok_and(|row| row.closed_us.is_some());
-        if layer.exists() && id.as_ref().is_some_and(closed) {
+        if (layer.exists() || crate::undo::is_kept(&folder.path())) && id.as_ref().is_some_and(closed) {
             remove_layer(&layer);
         }
     }
@@ -114,8 +117,13 @@ fn line(event: &StoredEvent) -> TimelineLine {
 
 /// The telling fields of an entry, in one line.
 fn in_words(entry: &Value) -> String {
-    const TELLING: [&str; 14] = [
+    const TELLING: [&str; 19] = [
         "call",
+        "to",
+        "last",
+        "restored",
+        "removed",
+        "recreated",
         "tool",
         "verdict",
         "rule",

@@ -149,6 +149,9 @@ pub(crate) fn of_file(reply: &FileReply) -> Outcome {
             (format!("deleted, {entries} entries"), format!("{entries} entries"))
         }
         FileReply::Bytes { size, .. } => (format!("{size} bytes"), format!("{size} bytes")),
+        FileReply::Look { seen, .. } => {
+            (format!("{} entries", seen.len()), format!("{} entries", seen.len()))
+        }
         FileReply::Stat(entry) => (format!("{} bytes", entry.size), format!("{} bytes", entry.size)),
     };
     let kept_bytes = text.len() as u64;

@@ -6,14 +6,14 @@ use std::path::PathBuf;
 use enclos_core::ids::SessionId;
 use tokio::sync::mpsc;
 
-use crate::changeset::{AppliedView, ChangeSetView};
+use crate::changeset::{AppliedView, ChangeSetView, UndoneView};
 use crate::error::ApiError;
 use crate::event::Event;
 use crate::lab::{DifferenceReport, SimulateRequest, Simulation, TestReport};
 use crate::order::Order;
 use crate::report::{
-    Answered, ApprovalRow, Check, Explanation, Exported, GrantRow, PolicyReport, PolicySaved, PolicyText,
-    PolicyVersion, SandboxRun, SessionDetail, SessionRow, Verification,
+    Answered, ApprovalRow, Check, CommandExplanation, Explanation, Exported, GrantRow, PolicyReport,
+    PolicySaved, PolicyText, PolicyVersion, SandboxRun, SessionDetail, SessionRow, Verification,
 };
 
 /// What a headless session does with a question that needs a person.
@@ -88,6 +88,18 @@ pub struct Attached {
     pub orders: mpsc::UnboundedSender<Order>,
 }
 
+/// Which repository counts for a question to the policy.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum At {
+    /// None.
+    #[default]
+    Nowhere,
+    /// That of the folder where the person is, as for a session; none where no session could be opened.
+    Here(PathBuf),
+    /// That of a folder which the person named: one where no session could be opened is an error.
+    Repo(PathBuf),
+}
+
 /// A question to the policy.
 #[derive(Clone, Debug, Default)]
 pub struct ExplainRequest {
@@ -95,7 +107,7 @@ pub struct ExplainRequest {
     pub tool: String,
     /// Its arguments, as JSON.
     pub args: Option<String>,
-    /// The role, `developer` when absent.
+    /// The role, `owner` when absent: on one's own gateway a person is owner of every project.
     pub role: Option<String>,
     /// The surface, `terminal` when absent.
     pub surface: Option<String>,
@@ -103,8 +115,8 @@ pub struct ExplainRequest {
     pub preset: Option<String>,
     /// Policy files.
     pub policy: Vec<PathBuf>,
-    /// The repository whose `.enclos.toml` counts.
-    pub repo: Option<PathBuf>,
+    /// The repository whose project and `.enclos.toml` count.
+    pub at: At,
 }
 
 /// A change of the policy of a scope.
@@ -127,6 +139,12 @@ pub struct CommandQuestion {
     pub preset: Option<String>,
     /// Policy files, whose rules then apply.
     pub policy: Vec<PathBuf>,
+    /// The role, `owner` when absent.
+    pub role: Option<String>,
+    /// The surface, `terminal` when absent.
+    pub surface: Option<String>,
+    /// The repository whose project and `.enclos.toml` count.
+    pub at: At,
 }
 
 /// A command in a sandbox, without a session.
@@ -175,6 +193,14 @@ pub trait Gateway {
         files: Option<Vec<String>>,
         at_terminal: bool,
     ) -> Result<AppliedView, ApiError>;
+    /// Puts the workspace of a session back to what it was before its last turn, or just before a call.
+    /// `at_terminal` says whether a person sits there; else it is the act of a program, and recorded as such.
+    fn undo(
+        &self,
+        session: &SessionId,
+        to: Option<&str>,
+        at_terminal: bool,
+    ) -> impl Future<Output = Result<UndoneView, ApiError>>;
     /// Throws away what a session made.
     fn discard(&self, session: &SessionId) -> Result<(), ApiError>;
     /// Reads policy files and their examples.
@@ -187,20 +213,17 @@ pub trait Gateway {
     /// The policy of a scope.
     fn policy_show(&self, scope: &str) -> Result<PolicyText, ApiError>;
     /// Holds a policy against its examples and against tables of expectations. `words`: files, or the word of a
-    /// policy that exists; tables are the files named `….cases.toml`.
-    fn policy_test(&self, words: &[String]) -> Result<TestReport, ApiError>;
-    /// Compares two policies, each a file or the word of one that exists.
-    fn policy_diff(&self, old: &str, new: &str) -> Result<DifferenceReport, ApiError>;
+    /// policy that exists; tables are the files named `….cases.toml`. `at`: where `current` is in force.
+    fn policy_test(&self, words: &[String], at: &At) -> Result<TestReport, ApiError>;
+    /// Compares two policies, each a file or the word of one that exists. `at`: where `current` is in force.
+    fn policy_diff(&self, old: &str, new: &str, at: &At) -> Result<DifferenceReport, ApiError>;
     /// Judges the decisions of the local journal again by a candidate.
     fn policy_simulate(&self, request: &SimulateRequest) -> Result<Simulation, ApiError>;
     /// Says why a call gets its verdict.
     fn policy_explain(&self, request: &ExplainRequest) -> Result<Explanation, ApiError>;
     /// Reads a command.
-    fn explain_command(
-        &self,
-        question: &CommandQuestion,
-        text: &str,
-    ) -> Result<enclos_core::command::Reading, ApiError>;
+    fn explain_command(&self, question: &CommandQuestion, text: &str)
+    -> Result<CommandExplanation, ApiError>;
     /// Runs a command in a sandbox of its own; `output` receives bytes as they come, `true` for the standard error.
     fn sandbox_run(
         &self,

@@ -81,6 +81,25 @@ pub enum LineKind {
     Removed,
 }
 
+/// What an undo put back.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct UndoneView {
+    /// The session.
+    pub session: enclos_core::ids::SessionId,
+    /// The workspace is as it was just before this call.
+    pub to: enclos_core::ids::CallId,
+    /// Files that have their former content or mode again.
+    pub restored: Vec<String>,
+    /// Files that are gone: they were made later.
+    pub removed: Vec<String>,
+    /// Files that are there again: they were removed later.
+    pub recreated: Vec<String>,
+    /// Folders of built and fetched things, which are left as they are.
+    pub left_out: Vec<String>,
+    /// The state in which the session is left.
+    pub session_state: crate::event::SessionState,
+}
+
 /// What an acceptance applied.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct AppliedView {

@@ -6,6 +6,7 @@ use enclos_core::policy::{Difference, Direction, ExampleResult, Role, Surface};
 use enclos_core::verdict::Verdict;
 use serde::{Deserialize, Serialize};
 
+use crate::api::At;
 use crate::report::Explanation;
 
 /// What came of the examples and the tables of expectations.
@@ -74,6 +75,8 @@ pub struct DifferenceReport {
 pub struct SimulateRequest {
     /// The candidate: files, or the one word of a policy that exists.
     pub policy: Vec<String>,
+    /// Where `current` is in force. Each decision is judged with the policy of its own session's repository.
+    pub at: At,
     /// Decisions of so many days.
     pub days: u32,
     /// How many calls are shown of each change, at most.

@@ -1,7 +1,9 @@
 //! Reports that commands print: listings, verifications, checks. Each is also its own `--json`.
 
+use enclos_core::command::{Piece, Reading};
 use enclos_core::decision::DecidedBy;
 use enclos_core::ids::SessionId;
+use enclos_core::policy::{Role, Shadow, Surface};
 use enclos_core::verdict::Verdict;
 use serde::{Deserialize, Serialize};
 
@@ -254,11 +256,71 @@ pub struct Explanation {
     pub scope: String,
     /// Why, in one sentence.
     pub reason: String,
+    /// The role that it was judged for.
+    pub role: Role,
+    /// The surface that it was judged for.
+    pub surface: Surface,
+    /// What a question asks for; of a question only.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub approve: Option<Approve>,
     /// Every rule that was looked at, winner first.
     pub considered: Vec<Considered>,
+    /// What the shadow rules would say.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub shadow: Vec<Shadow>,
     /// The pieces of a command.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub pieces: Vec<enclos_core::command::Piece>,
+    pub pieces: Vec<Piece>,
+    /// What a person should know of the question, a sentence each.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
+    /// Digest of the policy.
+    pub policy_digest: String,
+}
+
+/// What a question asks for.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Approve {
+    /// The least role of who approves; `null`: whoever answers for the session.
+    pub role: Option<Role>,
+    /// How many must approve.
+    pub quorum: u32,
+    /// Whether only a person may answer.
+    pub person: bool,
+    /// Whether the answer may be remembered for the session.
+    pub remember: bool,
+}
+
+/// A command that was read, and what the policy says of it.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct CommandExplanation {
+    /// The verdict and the pieces.
+    #[serde(flatten)]
+    pub reading: Reading,
+    /// The rule that decides; absent where the command was read without a policy.
+    #[serde(flatten)]
+    pub judged: Option<Judged>,
+}
+
+/// What decides a command, and for whom.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Judged {
+    /// The rule.
+    pub rule: String,
+    /// Its scope and source.
+    pub scope: String,
+    /// Why, in one sentence.
+    pub reason: String,
+    /// The role that it was judged for.
+    pub role: Role,
+    /// The surface that it was judged for.
+    pub surface: Surface,
+    /// What a question asks for; of a question only.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub approve: Option<Approve>,
+    /// What the shadow rules would say.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub shadow: Vec<Shadow>,
     /// Digest of the policy.
     pub policy_digest: String,
 }

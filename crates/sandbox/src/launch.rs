@@ -145,8 +145,10 @@ fn begin(launch: &Launch, ends: &Ends, born: &AtomicI32) -> Result<(), OpenError
 
 /// Says who the one user inside is outside.
 fn map(pid: i32, identity: Identity, owner: (u32, u32)) -> Result<(), OpenError> {
+    let why =
+        if owner.0 == 0 { " (for user number 0 the kernel wants the capability CAP_SETFCAP)" } else { "" };
     let write = |file: &str, text: String| {
-        std::fs::write(format!("/proc/{pid}/{file}"), text).at(STEP, &format!("writing `{file}`"))
+        std::fs::write(format!("/proc/{pid}/{file}"), text).at(STEP, &format!("writing `{file}`{why}"))
     };
     if let Identity::User(..) = identity {
         write("setgroups", "deny".into())?;

@@ -9,9 +9,11 @@
 
 mod mask;
 mod names;
+mod put_back;
 #[cfg(test)]
 mod tests;
 mod tree;
+mod upper;
 mod walk;
 
 use std::collections::BTreeSet;
@@ -23,7 +25,9 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 pub use names::{is_git_name, names_git};
+pub use put_back::{PutBack, Wanted};
 pub use tree::{Entry, Kind, Special, Stamp, Tree};
+pub use upper::{Inventory, Lying, Upper};
 
 use mask::Mask;
 

@@ -236,8 +236,15 @@ fn report(life: &Life, identity: Identity, ready: &Ready, start: Instant) -> Rep
     let groups = &life.groups;
     let mut missing = groups.missing.clone();
     missing.push("disk: held by a limit on each file and the watchdog, not by a quota".into());
-    if identity != Identity::Root {
-        missing.push("user: the agent's processes belong to you outside, not to a user of their own".into());
+    match identity {
+        Identity::Root => {}
+        Identity::User(0, _) => missing.push(
+            "user: the agent's processes have number 0 outside, without its power; this process can be nobody else"
+                .into(),
+        ),
+        Identity::User(..) => {
+            missing.push("user: the agent's processes belong to you outside, not to a user of their own".into());
+        }
     }
     Report {
         level: Level::Standard,

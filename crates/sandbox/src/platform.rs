@@ -2,6 +2,7 @@
 //! user number of the sandbox's own, as a plain user that user alone.
 use crate::error::OpenError;
 use enclos_init::wire::Step;
+use rustix::thread::CapabilitySet;
 use std::io::{self, Read};
 
 /// First and last of the host's user numbers that root gives to sandboxes. No system hands these out otherwise.
@@ -14,18 +15,38 @@ const OLDEST_KERNEL: (u32, u32) = (5, 19);
 pub(crate) enum Identity {
     /// Root: files are given to, and processes run as, a number of the sandbox's own.
     Root,
-    /// A plain user and group.
+    /// A user and group that can be nobody else: a plain user, number 0 without the power that goes with it, or number 0
+    /// of a container.
     User(u32, u32),
 }
+
+/// What root needs to run processes as somebody else, on files that are given to them.
+const POWER: CapabilitySet = CapabilitySet::SYS_ADMIN
+    .union(CapabilitySet::SETUID)
+    .union(CapabilitySet::SETGID)
+    .union(CapabilitySet::CHOWN)
+    .union(CapabilitySet::DAC_OVERRIDE)
+    .union(CapabilitySet::FOWNER)
+    .union(CapabilitySet::KILL);
 
 /// Who runs this process.
 pub(crate) fn identity() -> Identity {
     let uid = rustix::process::geteuid();
-    if uid.is_root() {
+    if uid.is_root() && has_power() && whole_machine() {
         Identity::Root
     } else {
         Identity::User(uid.as_raw(), rustix::process::getegid().as_raw())
     }
+}
+
+fn has_power() -> bool {
+    rustix::thread::capabilities(None).is_ok_and(|sets| sets.effective.contains(POWER))
+}
+
+/// Whether this user namespace is the machine's first: every number stands for itself.
+fn whole_machine() -> bool {
+    let map = std::fs::read_to_string("/proc/self/uid_map").unwrap_or_default();
+    map.split_whitespace().eq(["0", "0", "4294967295"])
 }
 
 /// Refuses a kernel that is too old.

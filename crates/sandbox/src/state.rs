@@ -63,7 +63,7 @@ fn open(path: &Path) -> io::Result<OwnedFd> {
     Ok(rustix::fs::open(path, flags, Mode::empty())?)
 }
 
-fn lock(directory: &OwnedFd) -> Result<OwnedFd, OpenError> {
+pub(crate) fn lock(directory: &OwnedFd) -> Result<OwnedFd, OpenError> {
     let flags = OFlags::RDWR | OFlags::CREATE | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let lock =
         rustix::fs::openat(directory, "lock", flags, Mode::RUSR | Mode::WUSR).at(STEP, "opening the lock")?;

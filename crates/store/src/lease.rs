@@ -18,6 +18,7 @@ use crate::append::Grant;
 use crate::entry::{Prepared, prepare};
 use crate::place::{failed, open_private};
 use crate::record::{Receipt, Record};
+use crate::seal::Sealer;
 use crate::store::Store;
 use crate::writer::{Append, Done};
 use crate::{CommitKey, LeaseError, StoreError};
@@ -56,6 +57,11 @@ impl Lease {
     /// The key that commits to content of this session.
     pub fn commit_key(&self) -> &CommitKey {
         self.grant.keys.commit_key()
+    }
+
+    /// What seals files of this session that lie beside the database.
+    pub fn sealer(&self) -> Sealer {
+        Sealer::new(std::sync::Arc::clone(&self.grant.keys))
     }
 
     /// Appends records, all or none, and calls `done` once they are on the disk. Appends of one lease keep their

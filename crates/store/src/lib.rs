@@ -57,6 +57,6 @@ pub use record::{
 };
 pub use redact::{NoRedaction, Redact};
 pub use retention::Erased;
-pub use seal::CommitKey;
+pub use seal::{CommitKey, Sealer};
 pub use store::Store;
 pub use writer::Done;

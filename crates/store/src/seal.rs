@@ -144,6 +144,39 @@ impl SessionKeys {
     }
 }
 
+/// Seals files of a session that lie beside the database, and opens them again. What it sealed cannot be opened under
+/// another name or for another session, nor once the key of the session is erased.
+#[derive(Clone)]
+pub struct Sealer(std::sync::Arc<SessionKeys>);
+
+impl Sealer {
+    pub(crate) fn new(keys: std::sync::Arc<SessionKeys>) -> Self {
+        Self(keys)
+    }
+
+    /// Seals the bytes of a file of this name.
+    pub fn seal(&self, name: &str, clear: &[u8]) -> Result<Vec<u8>, StoreError> {
+        seal(&self.0.content, &place(&format!("file {name}"), &self.0.session, 0), clear)
+    }
+
+    /// Opens what [`Self::seal`] made; anything else is refused.
+    pub fn open(&self, name: &str, sealed: &[u8]) -> Result<Vec<u8>, StoreError> {
+        open(&self.0.content, &place(&format!("file {name}"), &self.0.session, 0), sealed)
+            .ok_or_else(|| StoreError::Seal { session: self.0.session.clone(), what: "a file" })
+    }
+
+    /// The key that commits to content of this session.
+    pub fn commit_key(&self) -> &CommitKey {
+        &self.0.commit
+    }
+}
+
+impl std::fmt::Debug for Sealer {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Sealer")
+    }
+}
+
 /// Commits to content without telling it: equal content of one session gives equal digests, and without the key
 /// nothing can be guessed.
 #[derive(Clone)]
@@ -210,6 +243,18 @@ mod tests {
             digest.as_str(),
             "hmac-sha256:5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843"
         );
+    }
+
+    #[test]
+    fn a_file_opens_under_its_own_name_alone() {
+        let files = Sealer::new(std::sync::Arc::new(keys()));
+        let sealed = files.seal("a", b"hello").unwrap();
+        assert_eq!(files.open("a", &sealed).unwrap(), b"hello");
+        assert!(files.open("b", &sealed).is_err());
+        assert!(files.open("a", &sealed[..sealed.len() - 1]).is_err());
+        assert!(!sealed.windows(5).any(|window| window == b"hello"));
+        let other = SessionKeys::derive(SessionId::new("sess_b"), Zeroizing::new([7; 32]));
+        assert!(Sealer::new(std::sync::Arc::new(other)).open("a", &sealed).is_err());
     }
 
     #[test]

@@ -1,5 +1,7 @@
 //! The command line of the policy lab, as it is typed.
 
+use std::path::PathBuf;
+
 use clap::{Args, ValueEnum};
 
 use super::JsonArgs;
@@ -11,6 +13,9 @@ pub struct TestArgs {
     /// The policy and the tables.
     #[arg(value_name = "FILE", required = true, help = help::TEST_FILES)]
     pub files: Vec<String>,
+    /// The repository.
+    #[arg(long, value_name = "DIR", help = help::CURRENT_REPO)]
+    pub repo: Option<PathBuf>,
     /// As JSON.
     #[command(flatten)]
     pub json: JsonArgs,
@@ -25,6 +30,9 @@ pub struct PolicyDiffArgs {
     /// The new policy.
     #[arg(value_name = "NEW", help = help::DIFF_NEW)]
     pub new: String,
+    /// The repository.
+    #[arg(long, value_name = "DIR", help = help::CURRENT_REPO)]
+    pub repo: Option<PathBuf>,
     /// As JSON.
     #[command(flatten)]
     pub json: JsonArgs,

@@ -6,6 +6,7 @@
 use std::io::{BufRead, Read as _};
 
 use enclos_protocol::api::{CommandQuestion, Gateway};
+use enclos_protocol::report::CommandExplanation;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -86,7 +87,7 @@ fn answer<G: Gateway>(
     })?;
     let asked = CommandQuestion { base: question.base.or_else(|| defaults.base.clone()), ..defaults.clone() };
     match gateway.explain_command(&asked, &question.command) {
-        Ok(reading) => {
+        Ok(CommandExplanation { reading, .. }) => {
             let mut answer =
                 json!({ "id": question.id, "verdict": reading.verdict, "pieces": reading.pieces });
             if let Some(unreadable) = reading.unreadable {

@@ -1,17 +1,17 @@
-//! `diff`, `apply`, `discard`: the change set, and what a person does with it.
+//! `diff`, `apply`, `undo`, `discard`: the change set, and what a person does with it.
 
 use std::path::Path;
 
 use enclos_protocol::api::Gateway;
-use enclos_protocol::changeset::AppliedView;
+use enclos_protocol::changeset::{AppliedView, UndoneView};
 use enclos_protocol::error::ApiError;
 use serde_json::json;
 
-use crate::cli::{ApplyArgs, DiffArgs, OneArgs};
+use crate::cli::{ApplyArgs, DiffArgs, OneArgs, UndoArgs};
 use crate::commands::Context;
 use crate::error::CommandError;
 use crate::exit::Exit;
-use crate::layout::{Gutter, Row, exact, name};
+use crate::layout::{Gutter, Row, exact, name, words};
 use crate::render::change;
 use crate::style::Role;
 use crate::text;
@@ -76,6 +76,45 @@ pub(crate) fn applied_rows(applied: &AppliedView, width: usize) -> Vec<Row> {
     rows
 }
 
+/// Puts the files of a session back.
+pub(crate) async fn undo<G, M>(cx: &mut Context<'_, '_, M>, args: UndoArgs) -> Result<Exit, CommandError>
+where
+    G: Gateway,
+    M: Fn(Option<&Path>) -> Result<G, ApiError>,
+{
+    let (gateway, session) = cx.of(&args.id)?;
+    let at_terminal = cx.world.tty.input && cx.world.tty.output;
+    let undone = gateway.undo(&session, args.to.as_deref(), at_terminal).await?;
+    if args.json.json {
+        cx.world.json(&undone)?;
+    } else {
+        cx.world.rows(cx.look, &undone_rows(&undone, cx.look.width))?;
+    }
+    Ok(Exit::Done)
+}
+
+/// What an undo put back, as rows.
+fn undone_rows(undone: &UndoneView, width: usize) -> Vec<Row> {
+    let mut rows = Vec::new();
+    for (role, sign, files) in [
+        (Role::Good, "↺", &undone.restored),
+        (Role::Good, "+", &undone.recreated),
+        (Role::Warn, "-", &undone.removed),
+    ] {
+        let gutter = Gutter { first: Row::of(role, sign).to(2), rest: Row::new().to(2) };
+        rows.extend(files.iter().flat_map(|file| name(&gutter, Role::Plain, file, width)));
+    }
+    if !undone.left_out.is_empty() {
+        let told = text::undo_left_out(&undone.left_out.join(", "));
+        rows.extend(words(&Gutter::default(), Role::Dim, &told, width));
+    }
+    let sum =
+        text::undone(undone.to.as_str(), undone.restored.len(), undone.recreated.len(), undone.removed.len());
+    rows.extend(words(&Gutter::default(), Role::Bold, &sum, width));
+    rows.extend(words(&Gutter::default(), Role::Dim, &text::undo_next(undone.session.as_str()), width));
+    rows
+}
+
 /// Throws a change set away.
 pub(crate) fn discard<G, M>(cx: &mut Context<'_, '_, M>, args: &OneArgs) -> Result<Exit, CommandError>
 where
@@ -90,4 +129,30 @@ where
         cx.world.rows(cx.look, &[Row::of(Role::Good, &text::discarded(session.as_str()))])?;
     }
     Ok(Exit::Done)
+}
+
+#[cfg(test)]
+mod tests {
+    use enclos_core::ids::{CallId, SessionId};
+    use enclos_protocol::changeset::UndoneView;
+    use enclos_protocol::event::SessionState;
+
+    use super::undone_rows;
+    use crate::style::Paint;
+
+    #[test]
+    fn an_undo_says_what_it_put_back_and_what_comes_next() {
+        let undone = UndoneView {
+            session: SessionId::new("sess_01kb"),
+            to: CallId::new("call_3"),
+            restored: vec!["src/lib.rs".to_owned()],
+            removed: vec!["new\u{1b}[31m.txt".to_owned()],
+            recreated: vec!["README.md".to_owned()],
+            left_out: vec!["target".to_owned()],
+            session_state: SessionState::WaitingInput,
+        };
+        let rows = undone_rows(&undone, 80);
+        let shown: String = rows.iter().map(|row| row.render(Paint::PLAIN) + "\n").collect();
+        insta::assert_snapshot!("undone", shown);
+    }
 }

@@ -9,6 +9,7 @@ use enclos_protocol::lab::SimulateRequest;
 
 use crate::cli::{PolicyDiffArgs, SchemaArgs, SchemaOf, SimulateArgs, TestArgs};
 use crate::commands::Context;
+use crate::commands::policy::at;
 use crate::error::CommandError;
 use crate::exit::Exit;
 use crate::render::lab;
@@ -20,7 +21,7 @@ where
     G: Gateway,
     M: Fn(Option<&Path>) -> Result<G, ApiError>,
 {
-    let report = cx.gateway()?.policy_test(&args.files)?;
+    let report = cx.gateway()?.policy_test(&args.files, &at(args.repo.as_deref())?)?;
     if args.json.json {
         cx.world.json(&report)?;
     } else {
@@ -35,7 +36,7 @@ where
     G: Gateway,
     M: Fn(Option<&Path>) -> Result<G, ApiError>,
 {
-    let report = cx.gateway()?.policy_diff(&args.old, &args.new)?;
+    let report = cx.gateway()?.policy_diff(&args.old, &args.new, &at(args.repo.as_deref())?)?;
     if args.json.json {
         cx.world.json(&report)?;
     } else {
@@ -50,7 +51,8 @@ where
     G: Gateway,
     M: Fn(Option<&Path>) -> Result<G, ApiError>,
 {
-    let request = SimulateRequest { policy: args.files, days: args.days, examples: args.examples };
+    let request =
+        SimulateRequest { policy: args.files, at: at(None)?, days: args.days, examples: args.examples };
     let report = cx.gateway()?.policy_simulate(&request)?;
     if args.json.json {
         cx.world.json(&report)?;

@@ -81,6 +81,7 @@ where
         LowCommand::Grants(args) => approvals::grants(&mut cx, args).await,
         LowCommand::Diff(args) => changes::diff(&mut cx, &args),
         LowCommand::Apply(args) => changes::apply(&mut cx, args),
+        LowCommand::Undo(args) => changes::undo(&mut cx, args).await,
         LowCommand::Discard(args) => changes::discard(&mut cx, &args),
         LowCommand::Policy(PolicyCommand::Check(args)) => policy::check(&mut cx, &args),
         LowCommand::Policy(PolicyCommand::Test(args)) => lab::test(&mut cx, &args),

@@ -5,7 +5,7 @@ use enclos_core::policy::{Role as Person, Surface};
 use enclos_protocol::lab::{CaseResult, Change, Simulation, TestReport};
 use serde_json::{Map, Value};
 
-use crate::layout::{Gutter, Row, exact};
+use crate::layout::{Gutter, Row, exact, words};
 use crate::render::card::verdict_role;
 use crate::style::Role;
 use crate::text;
@@ -67,6 +67,11 @@ fn case_rows(case: &CaseResult, width: usize) -> Vec<Row> {
         let line = format!("{}: {}", text::rule_of_scope(&rule.rule, &rule.scope), rule.why);
         rows.extend(exact(&Gutter { first, rest: Row::new().to(14) }, Role::Dim, &line, width));
     }
+    for rule in &told.shadow {
+        let name = text::rule_of_scope(rule.rule.as_str(), rule.scope.as_str());
+        let line = format!("{name}: {}", text::would_say(rule.verdict.as_str()));
+        rows.extend(exact(&Gutter::spaces(14), Role::Dim, &line, width));
+    }
     rows
 }
 
@@ -83,6 +88,10 @@ pub(crate) fn difference(difference: &Difference, width: usize) -> Vec<Row> {
     rows.extend(difference.settings.iter().flat_map(|change| setting_rows(change, width)));
     rows.extend(head(text::DIFF_CELLS, !difference.cells.is_empty()));
     rows.extend(difference.cells.iter().flat_map(|change| cell_rows(change, width)));
+    for note in &difference.notes {
+        let gutter = Gutter { first: Row::of(Role::Warn, "! "), rest: Row::new().to(2) };
+        rows.extend(words(&gutter, Role::Plain, note, width));
+    }
     rows
 }
 

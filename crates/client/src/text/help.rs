@@ -141,6 +141,17 @@ Examples:
 ";
 /// `apply --files`.
 pub(crate) const APPLY_FILES: &str = "These files only; a flagged file is applied only when it is named here";
+/// `undo`.
+pub(crate) const UNDO: &str =
+    "Puts the files of a session back to what they were before its last turn, or before a call";
+/// Examples of `undo`.
+pub(crate) const UNDO_EXAMPLES: &str = "\
+Examples:
+  enclos undo last               the last turn
+  enclos undo last --to call_7   everything from this call on; `enclos show last` names the calls
+";
+/// `undo --to`.
+pub(crate) const UNDO_TO: &str = "Back to just before this call";
 /// `discard`.
 pub(crate) const DISCARD: &str = "Throws away what a session made";
 /// Examples of `discard`.
@@ -231,13 +242,17 @@ Examples:
 /// `--tool`.
 pub(crate) const TOOL: &str = "The tool";
 /// `--args`.
-pub(crate) const ARGS: &str = "Its arguments, one JSON object";
+pub(crate) const ARGS: &str = "Its arguments, one JSON object; those that do not matter may be left out";
 /// `--role`.
-pub(crate) const ROLE: &str = "The person's role [default: developer]";
+pub(crate) const ROLE: &str = "The person's role [default: owner, which a session on your own gateway has]";
 /// `--surface`.
 pub(crate) const SURFACE: &str = "How the session is driven [default: terminal]";
 /// `explain --repo`.
-pub(crate) const EXPLAIN_REPO: &str = "The repository whose `.enclos.toml` counts";
+pub(crate) const EXPLAIN_REPO: &str =
+    "The repository whose project and `.enclos.toml` count [default: that of the current folder]";
+/// `test --repo`, `diff --repo`.
+pub(crate) const CURRENT_REPO: &str =
+    "The repository in which `current` is meant [default: that of the current folder]";
 /// `policy explain-command`.
 pub(crate) const EXPLAIN_COMMAND: &str =
     "Reads a command as the policy does: its pieces, their verdicts, and why";
@@ -246,6 +261,7 @@ pub(crate) const EXPLAIN_COMMAND_EXAMPLES: &str = "\
 Examples:
   enclos policy explain-command -- 'git log | head'
   enclos policy explain-command --preset balanced -- 'cargo test && sudo rm -rf /'
+  enclos policy explain-command --role developer --surface headless -- make
   echo '{\"id\":1,\"command\":\"ls\"}' | enclos policy explain-command --batch
 ";
 /// `--base`.

@@ -53,6 +53,7 @@ pub(crate) fn cell(seen: Seen, name: &str) -> String {
         Seen::Category => format!("category {name}"),
         Seen::Tool => format!("tool {name}"),
         Seen::Command => format!("command {name}"),
+        Seen::Call => format!("call {name}"),
     }
 }
 
@@ -83,9 +84,23 @@ pub(crate) fn quorum(count: u32) -> String {
 }
 
 /// What a question asks for.
+pub(crate) const ANY_ROLE: &str = "any role approves";
+/// What a question asks for.
 pub(crate) const REMEMBERED: &str = "may be remembered";
 /// What a question asks for.
+pub(crate) const NOT_REMEMBERED: &str = "each time";
+/// What a question asks for.
 pub(crate) const PERSON_ONLY: &str = "a person only";
+
+/// For whom and how a call was judged.
+pub(crate) fn judged_for(role: &str, surface: &str) -> String {
+    format!("{role} on {surface}")
+}
+
+/// What a rule would say that is not enforced.
+pub(crate) fn would_say(verdict: &str) -> String {
+    format!("shadow, would say {verdict}")
+}
 
 /// From one value to another.
 pub(crate) fn from_to(before: &str, after: &str) -> String {

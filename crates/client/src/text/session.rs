@@ -246,3 +246,22 @@ pub(crate) fn milliseconds(ms: f64) -> String {
 pub(crate) fn lines_hidden(lines: u64) -> String {
     format!("… {} before", count(lines, "line", "lines"))
 }
+
+/// The end of an undo.
+pub(crate) fn undone(to: &str, restored: usize, recreated: usize, removed: usize) -> String {
+    format!(
+        "the workspace is as it was before {to}: {restored} restored, {recreated} created again, {removed} removed"
+    )
+}
+
+/// Folders that an undo does not touch.
+pub(crate) fn undo_left_out(folders: &str) -> String {
+    format!("left as they are, for they are built or fetched: {folders}")
+}
+
+/// What comes after an undo.
+pub(crate) fn undo_next(session: &str) -> String {
+    format!(
+        "enclos diff {session}   then: enclos apply {session}   or, to go on: enclos resume {session} \"MESSAGE\""
+    )
+}

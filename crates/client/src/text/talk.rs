@@ -54,6 +54,10 @@ pub(crate) const EXPLAIN_RULE: &str = "rule";
 pub(crate) const EXPLAIN_WHY: &str = "because";
 /// A line of an explanation.
 pub(crate) const EXPLAIN_POLICY: &str = "policy";
+/// A line of an explanation.
+pub(crate) const EXPLAIN_ASKS: &str = "asks";
+/// A line of an explanation.
+pub(crate) const EXPLAIN_FOR: &str = "judged for";
 /// Above the rules that were looked at.
 pub(crate) const EXPLAIN_CONSIDERED: &str = "Looked at";
 

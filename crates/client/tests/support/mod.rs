@@ -10,14 +10,14 @@ use std::rc::Rc;
 use enclos_core::command::{Piece, Reading};
 use enclos_core::decision::DecidedBy;
 use enclos_core::ids::{CallId, RuleId, SessionId};
-use enclos_core::policy::{Difference, Layer, Policy, Preset, Scope};
+use enclos_core::policy::{Difference, Layer, Policy, Preset, Role, Scope, Surface};
 use enclos_core::verdict::Verdict;
 use enclos_protocol::api::{
-    Attached, CommandQuestion, ExplainRequest, Gateway, OpenRequest, PolicyChange, ResumeRequest,
+    At, Attached, CommandQuestion, ExplainRequest, Gateway, OpenRequest, PolicyChange, ResumeRequest,
     SandboxRequest,
 };
 use enclos_protocol::card::{Action, Card};
-use enclos_protocol::changeset::{AppliedView, ChangeSetView, FileView, Hunk, Line, LineKind};
+use enclos_protocol::changeset::{AppliedView, ChangeSetView, FileView, Hunk, Line, LineKind, UndoneView};
 use enclos_protocol::error::{ApiError, Fault};
 use enclos_protocol::event::{
     Amounts, ApprovalState, Body, BudgetView, Event, Of, Opened, Outcome, ResultFacts, SessionState, Speaker,
@@ -25,8 +25,9 @@ use enclos_protocol::event::{
 use enclos_protocol::lab::{DifferenceReport, SimulateRequest, Simulation, TestReport};
 use enclos_protocol::order::Order;
 use enclos_protocol::report::{
-    Answered, ApprovalRow, Check, CommandRun, Explanation, Exported, GrantRow, PolicyReport, PolicySaved,
-    PolicyText, PolicyVersion, SandboxRun, SessionDetail, SessionRow, Verification,
+    Answered, ApprovalRow, Check, CommandExplanation, CommandRun, Explanation, Exported, GrantRow,
+    PolicyReport, PolicySaved, PolicyText, PolicyVersion, SandboxRun, SessionDetail, SessionRow,
+    Verification,
 };
 use tokio::sync::mpsc;
 
@@ -258,6 +259,24 @@ impl Gateway for Fake {
         })
     }
 
+    async fn undo(
+        &self,
+        session: &SessionId,
+        to: Option<&str>,
+        at_terminal: bool,
+    ) -> Result<UndoneView, ApiError> {
+        self.orders.borrow_mut().push(format!("undo {session} {to:?} {at_terminal}"));
+        Ok(UndoneView {
+            session: session.clone(),
+            to: CallId::new(to.unwrap_or("call_1")),
+            restored: vec!["src/lib.rs".to_owned()],
+            removed: Vec::new(),
+            recreated: Vec::new(),
+            left_out: Vec::new(),
+            session_state: enclos_protocol::event::SessionState::WaitingInput,
+        })
+    }
+
     fn discard(&self, session: &SessionId) -> Result<(), ApiError> {
         self.orders.borrow_mut().push(format!("discard {session}"));
         Ok(())
@@ -311,7 +330,7 @@ impl Gateway for Fake {
         })
     }
 
-    fn policy_test(&self, words: &[String]) -> Result<TestReport, ApiError> {
+    fn policy_test(&self, words: &[String], _: &At) -> Result<TestReport, ApiError> {
         let failed = u64::from(words.iter().any(|word| word.contains("wrong")));
         let text = serde_json::json!({
             "sources": words, "policy_digest": "sha256:ab", "collisions": [], "passed": 1, "failed": failed,
@@ -328,7 +347,7 @@ impl Gateway for Fake {
         Ok(serde_json::from_value(text).unwrap())
     }
 
-    fn policy_diff(&self, old: &str, new: &str) -> Result<DifferenceReport, ApiError> {
+    fn policy_diff(&self, old: &str, new: &str, _: &At) -> Result<DifferenceReport, ApiError> {
         let difference = if old == new {
             Difference::default()
         } else {
@@ -364,13 +383,22 @@ impl Gateway for Fake {
             rule: "default.write".to_owned(),
             scope: "default matrix".to_owned(),
             reason: "a write asks".to_owned(),
+            role: Role::Owner,
+            surface: Surface::Terminal,
+            approve: None,
+            shadow: Vec::new(),
+            notes: Vec::new(),
             considered: Vec::new(),
             pieces: Vec::new(),
             policy_digest: "sha256:ab".to_owned(),
         })
     }
 
-    fn explain_command(&self, question: &CommandQuestion, text: &str) -> Result<Reading, ApiError> {
+    fn explain_command(
+        &self,
+        question: &CommandQuestion,
+        text: &str,
+    ) -> Result<CommandExplanation, ApiError> {
         let base = question.base.as_deref().unwrap_or("allow");
         let base: Verdict = base.parse().map_err(|error: enclos_core::verdict::UnknownVerdict| {
             ApiError::new(Fault::Usage, error.to_string())
@@ -384,7 +412,7 @@ impl Gateway for Fake {
             rule: RuleId::new("rule"),
             reason: "because".to_owned(),
         };
-        Ok(reading(verdict, &[piece]))
+        Ok(CommandExplanation { reading: reading(verdict, &[piece]), judged: None })
     }
 
     fn sandbox_run(

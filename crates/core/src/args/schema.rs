@@ -56,6 +56,27 @@ impl Schema {
         Ok(Self { validator, fields, declares_no_field })
     }
 
+    /// As [`Schema::new`], with no field of the outermost object required: for a call that a person wrote in part.
+    /// Unknown fields and values of another type stay refused. Never for a call that is to run.
+    ///
+    /// # Errors
+    /// As [`Schema::new`].
+    pub fn of_part(schema: &Value) -> Result<Self, SchemaError> {
+        let mut part = schema.clone();
+        if let Some(keywords) = part.as_object_mut() {
+            keywords.remove("required");
+        }
+        Self::new(&part)
+    }
+
+    /// Holds a value that was read from something else than JSON text against the schema.
+    ///
+    /// # Errors
+    /// [`ArgsError::Misfits`] with the first places that do not fit, without line and column.
+    pub fn holds(&self, value: &Value) -> Result<(), ArgsError> {
+        self.check(value, "")
+    }
+
     /// The names of the fields of the outermost object.
     pub fn fields(&self) -> &[String] {
         &self.fields

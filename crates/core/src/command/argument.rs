@@ -57,6 +57,17 @@ impl Argument {
             .collect()
     }
 
+    /// How many bytes of it are known.
+    pub(super) fn known(&self) -> usize {
+        self.atoms
+            .iter()
+            .map(|atom| match atom {
+                Atom::Text(text) | Atom::Glob(text) | Atom::Tilde(text) => text.len(),
+                Atom::Dynamic(_) => 0,
+            })
+            .sum()
+    }
+
     /// How it is shown: what is known decoded, the rest as written.
     pub(super) fn shown(&self, script: &Script) -> String {
         self.atoms

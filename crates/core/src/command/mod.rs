@@ -15,6 +15,7 @@ mod carriers;
 mod families;
 mod finding;
 mod judge;
+mod names;
 mod options;
 mod parse;
 mod paths;
@@ -26,7 +27,7 @@ mod tests;
 mod wrappers;
 mod written;
 
-pub use reading::{CommandRule, Piece, Reading, Rules, Unreadable};
+pub use reading::{CommandRule, Names, Piece, Reading, Rules, Unreadable};
 
 /// The longest text that is read, in bytes.
 pub const MAX_TEXT: usize = 64 * 1024;

@@ -273,33 +273,34 @@ fn bracket(text: &str) -> Unit {
 }
 
 /// Whether a component may be `name`. A pattern does not match a leading dot; unknown parts match nothing.
+///
+/// The usual walk over a pattern: on a mismatch it goes back to the last `*` and lets it take one character more.
 fn matches(component: &[Unit], name: &str) -> bool {
-    let fixed = component.iter().filter(|unit| !matches!(unit, Unit::Any)).count();
-    if fixed > name.len() || component.contains(&Unit::Unknown) {
-        return false;
-    }
-    let name: Vec<char> = name.chars().collect();
-    // Reached: which lengths of the name the component read so far may cover.
-    let mut reached: Vec<bool> = (0..=name.len()).map(|length| length == 0).collect();
-    for unit in component {
-        let mut next = vec![false; name.len() + 1];
-        let mut any = false;
-        for (length, here) in next.iter_mut().enumerate() {
-            let before = |back: usize| length.checked_sub(back).and_then(|at| reached.get(at)).copied();
-            let last = length.checked_sub(1).and_then(|at| name.get(at)).copied();
-            *here = match unit {
-                Unit::Any => {
-                    any = any || before(0) == Some(true);
-                    any
-                }
-                Unit::One => before(1) == Some(true),
-                Unit::Char(character) => last == Some(*character) && before(1) == Some(true),
-                Unit::Unknown => false,
-            };
+    let name = name.as_bytes();
+    let (mut unit, mut at) = (0, 0);
+    let mut star: Option<(usize, usize)> = None;
+    while at < name.len() {
+        let fits = match component.get(unit) {
+            Some(Unit::Char(character)) => name.get(at).is_some_and(|byte| char::from(*byte) == *character),
+            Some(Unit::One) => true,
+            Some(Unit::Any) => {
+                star = Some((unit, at));
+                unit += 1;
+                continue;
+            }
+            Some(Unit::Unknown) => return false,
+            None => false,
+        };
+        match star {
+            _ if fits => (unit, at) = (unit + 1, at + 1),
+            Some((back, taken)) => {
+                star = Some((back, taken + 1));
+                (unit, at) = (back + 1, taken + 1);
+            }
+            None => return false,
         }
-        reached = next;
     }
-    reached.last().copied().unwrap_or(false)
+    component.get(unit..).is_some_and(|rest| rest.iter().all(|unit| *unit == Unit::Any))
 }
 
 #[cfg(test)]

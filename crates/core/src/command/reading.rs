@@ -46,6 +46,25 @@ pub struct Reading {
     pub unreadable: Option<Unreadable>,
     /// The pieces, in the order in which they end in the text.
     pub pieces: Vec<Piece>,
+    /// The words that may name files.
+    #[serde(skip)]
+    pub names: Names,
+}
+
+/// The words of a command that may name files, what is only known at run time as `*`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Names {
+    /// The words, each once.
+    pub words: Vec<String>,
+    /// Whether there were more than are kept.
+    pub more: bool,
+}
+
+impl Reading {
+    /// An answer as it is told: its pieces, without the names in them.
+    pub fn of_pieces(verdict: Verdict, pieces: Vec<Piece>) -> Self {
+        Self { verdict, unreadable: None, pieces, names: Names::default() }
+    }
 }
 
 /// Why a text cannot be read, and where.

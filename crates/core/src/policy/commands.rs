@@ -3,7 +3,7 @@
 //! The reader takes one list of argv prefixes, of which the longest that matches decides. Here the layers become
 //! that list: for each prefix that any layer names, the cascade's outcome for a command that begins so.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use serde_json::Value;
 
@@ -49,7 +49,9 @@ pub(super) fn read<'p>(
     text: &str,
 ) -> Result<Read<'p>, Incomparable> {
     let base = cascade::aspect(&policy.layers, caller, ASPECT, Some(args))?;
-    let said = said(&policy.layers, caller, Some(args))?;
+    let contained = policy.settings.contained == Some(true);
+    let alone = command::judge(text, &Rules { base: Verdict::Allow, contained, freed: &[] });
+    let said = said(&policy.layers, caller, Some(args), Some(&first_words(&alone)))?;
     let prefixes = prefixes(&policy.layers, caller, &said)?;
     let freed: Vec<CommandRule> = prefixes
         .iter()
@@ -59,10 +61,8 @@ pub(super) fn read<'p>(
             verdict: outcome.verdict,
         })
         .collect();
-    let contained = policy.settings.contained == Some(true);
     let mut reading = command::judge(text, &Rules { base: base.verdict, contained, freed: &freed });
     if prefixes.iter().any(|prefix| !prefix.frees && prefix.outcome.verdict == Verdict::Allow) {
-        let alone = command::judge(text, &Rules { base: Verdict::Allow, contained, freed: &[] });
         reading = unfreed(reading, alone, &prefixes);
     }
     let trusting = Rules { base: Verdict::Allow, contained: true, freed: &[] };
@@ -73,6 +73,13 @@ pub(super) fn read<'p>(
         outcomes.entry(outcome.by.id()).and_modify(|held| *held = held.and(outcome)).or_insert(outcome);
     }
     Ok(Read { reading, outcomes, raised })
+}
+
+/// The words that a rule for a command of this reading may begin with. What a rule matches stands in the words of a
+/// piece, by its name or its path; of a policy with many rules only these few are looked at.
+fn first_words(reading: &Reading) -> HashSet<&str> {
+    let words = reading.pieces.iter().flat_map(|piece| &piece.argv);
+    words.flat_map(|word| [word.as_str(), word.rsplit('/').next().unwrap_or("")]).collect()
 }
 
 /// Hardens the pieces that a rule would free which may not, to what the reading alone says of them.
@@ -102,7 +109,7 @@ fn unfreed(mut reading: Reading, alone: Reading, prefixes: &[Prefix<'_>]) -> Rea
 }
 
 /// What one layer says of commands.
-struct Said<'p> {
+pub(super) struct Said<'p> {
     /// Its rule for each prefix that it names.
     narrow: HashMap<&'p [String], &'p Rule>,
     /// Its rule for `bash` as a whole.
@@ -110,11 +117,18 @@ struct Said<'p> {
 }
 
 impl<'p> Said<'p> {
-    fn new(layer: &'p Loaded, caller: &Caller<'_>, args: Option<&Value>) -> Result<Self, Incomparable> {
+    fn new(
+        layer: &'p Loaded,
+        caller: &Caller<'_>,
+        args: Option<&Value>,
+        words: Option<&HashSet<&str>>,
+    ) -> Result<Self, Incomparable> {
         let order = |rule: &Rule| (rule.specificity(), rule.verdict);
         let mut narrow: HashMap<&[String], &Rule> = HashMap::new();
-        let counts =
-            |rule: &&Rule| !rule.command.is_empty() && !rule.shadow && cascade::applies(rule, caller);
+        let named = |first: &String| words.is_none_or(|words| words.contains(first.as_str()));
+        let counts = |rule: &&Rule| {
+            rule.command.first().is_some_and(named) && !rule.shadow && cascade::applies(rule, caller)
+        };
         for rule in layer.rules_on(caller.tool.name()).filter(counts) {
             let held = narrow.entry(&rule.command).or_insert(rule);
             if order(rule) > order(held) {
@@ -126,7 +140,7 @@ impl<'p> Said<'p> {
 
     /// The rule for commands that begin with `argv`: the longest prefix, unless the rule for `bash` as a whole looks
     /// at arguments too and is stricter, or disables `bash`.
-    fn of(&self, argv: &[String]) -> Option<&'p Rule> {
+    pub(super) fn of(&self, argv: &[String]) -> Option<&'p Rule> {
         let mut prefixes = (1..=argv.len()).rev().filter_map(|length| argv.get(..length));
         let narrow = prefixes.find_map(|prefix| self.narrow.get(prefix)).copied();
         match (narrow, self.whole) {
@@ -139,12 +153,20 @@ impl<'p> Said<'p> {
     }
 }
 
+/// What one layer says of commands, for a call of `bash` that can be judged.
+pub(super) fn said_of<'p>(layer: &'p Loaded, caller: &Caller<'_>, args: Option<&Value>) -> Option<Said<'p>> {
+    let bash = caller.tool.category() == Category::Bash;
+    bash.then(|| Said::new(layer, caller, args, None).ok()).flatten()
+}
+
+/// What every layer says of commands, of those that begin with one of `words` when these are given.
 fn said<'p>(
     layers: &'p [Loaded],
     caller: &Caller<'_>,
     args: Option<&Value>,
+    words: Option<&HashSet<&str>>,
 ) -> Result<Vec<Said<'p>>, Incomparable> {
-    layers.iter().map(|layer| Said::new(layer, caller, args)).collect()
+    layers.iter().map(|layer| Said::new(layer, caller, args, words)).collect()
 }
 
 /// What the layers say for each prefix that any of their rules names.
@@ -180,7 +202,7 @@ pub(super) fn softest<'p>(
     caller: &Caller<'_>,
     argv: &'p [String],
 ) -> Option<Outcome<'p>> {
-    let said = said(layers, caller, None).ok()?;
+    let said = said(layers, caller, None, None).ok()?;
     let own = prefix(layers, caller, argv, &said).ok()?;
     let longer = prefixes(layers, caller, &said).ok()?.into_iter();
     let longer = longer.filter(|longer| longer.argv.starts_with(argv));
@@ -223,6 +245,7 @@ impl Read<'_> {
         decision.person = approve.person;
         decision.remember = approve.remember && reading.verdict == Verdict::Ask && !raised;
         decision.pieces = reading.pieces;
+        decision.names = reading.names;
         decision
     }
 }

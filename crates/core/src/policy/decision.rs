@@ -4,7 +4,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::command::Piece;
+use crate::command::{Names, Piece};
 use crate::ids::RuleId;
 use crate::verdict::Verdict;
 
@@ -26,6 +26,9 @@ pub struct Decision {
     pub reason: String,
     /// The pieces of the command, for `bash`.
     pub pieces: Vec<Piece>,
+    /// The words of the command that may name files.
+    #[serde(skip)]
+    pub names: Names,
     /// The other rules that speak of this tool, and why each did not decide.
     pub considered: Vec<Considered>,
     /// The least role of who may approve; `None`: whoever answers for the session.
@@ -85,6 +88,8 @@ pub enum Why {
     OtherArguments,
     /// The command does not begin with its words.
     OtherCommand,
+    /// The tool as a whole is disabled, whatever its arguments.
+    ToolDisabled,
     /// A more specific rule of the same scope spoke.
     LessSpecific,
     /// An equally specific rule of the same scope is stricter.
@@ -105,6 +110,7 @@ impl Why {
             Self::OtherSurface => "for another surface",
             Self::OtherArguments => "for other arguments",
             Self::OtherCommand => "for another command",
+            Self::ToolDisabled => "the tool as a whole is disabled",
             Self::LessSpecific => "a more specific rule of its scope spoke",
             Self::LessStrict => "an equally specific rule of its scope is stricter",
             Self::Same => "says the same, after the rule that decided",

@@ -106,8 +106,7 @@ pub enum Problem {
     },
     /// A rule whose question asks for less than what a higher scope asks for.
     #[error(
-        "the rule `{rule}` of the {scope} asks for {less}, but `{against}` of the {higher} ({source_file}) asks for \
-         {more}, and a lower scope can only tighten: write the same or leave it out"
+        "the rule `{rule}` of the {scope} asks for {less}, but {against} asks for {more}, and a lower scope can only tighten: write the same or leave it out"
     )]
     Lesser {
         /// The rule.
@@ -115,15 +114,11 @@ pub enum Problem {
         /// Its scope.
         scope: Scope,
         /// What it asks for.
-        less: String,
-        /// The rule that it collides with.
-        against: RuleId,
-        /// The scope of that rule.
-        higher: Scope,
-        /// The file or place of that rule.
-        source_file: String,
+        less: Box<str>,
+        /// The rule that it collides with, with its scope and place, in words.
+        against: Box<str>,
         /// What that rule asks for.
-        more: String,
+        more: Box<str>,
     },
     /// A setting that gives more room than a higher scope.
     #[error(
@@ -136,11 +131,11 @@ pub enum Problem {
         /// The scope.
         scope: Scope,
         /// What it says.
-        value: String,
+        value: Box<str>,
         /// The scope and place above, in words.
-        higher: String,
+        higher: Box<str>,
         /// What is said there.
-        stricter: String,
+        stricter: Box<str>,
     },
 }
 

@@ -8,16 +8,17 @@ use serde_json::Value;
 use crate::ids::RuleId;
 use crate::verdict::Verdict;
 
-use super::Policy;
 use super::cascade;
+use super::commands::Said;
 use super::decision::{Considered, Decision, Why};
 use super::judge::Caller;
 use super::load::Loaded;
-use super::rule::Rule;
+use super::rule::{Rule, Specificity};
 use super::scope::Scope;
 use super::subject::Aspect;
 use super::tool::Tool;
 use super::who::{Category, Role, Surface};
+use super::{Policy, commands};
 
 /// One layer of a policy.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -88,6 +89,7 @@ pub(super) fn considered(
         let winners: Vec<&Rule> = Aspect::of(caller.tool)
             .filter_map(|aspect| cascade::winner(layer, caller, aspect, args).ok().flatten())
             .collect();
+        let said = commands::said_of(layer, caller, args);
         for rule in layer.rules_on(caller.tool.name()).filter(|rule| !rule.shadow && speaks(rule, caller)) {
             if rule.id == decision.rule && layer.scope == decision.scope && layer.source == decision.source {
                 continue;
@@ -97,7 +99,7 @@ pub(super) fn considered(
                 scope: layer.scope,
                 source: layer.source.clone(),
                 verdict: rule.verdict,
-                why: why(rule, &winners, caller, args, decision),
+                why: why(rule, &Spoken { winners: &winners, said: said.as_ref() }, caller, args, decision),
             });
         }
     }
@@ -108,10 +110,18 @@ fn speaks(rule: &Rule, caller: &Caller<'_>) -> bool {
     Aspect::of(caller.tool).any(|aspect| rule.subject.speaks_of(caller.tool, aspect, rule.verdict))
 }
 
-/// Why a rule did not decide. `winners`: the rules of its layer that spoke for the layer.
+/// What a layer said.
+struct Spoken<'s> {
+    /// Its rules for the call, without those on commands.
+    winners: &'s [&'s Rule],
+    /// Its rules on commands, for `bash`.
+    said: Option<&'s Said<'s>>,
+}
+
+/// Why a rule did not decide: the first reason that is true.
 fn why(
     rule: &Rule,
-    winners: &[&Rule],
+    spoken: &Spoken<'_>,
     caller: &Caller<'_>,
     args: Option<&Value>,
     decision: &Decision,
@@ -122,17 +132,42 @@ fn why(
     if !rule.on_surface(caller.surface) {
         return Why::OtherSurface;
     }
+    if decision.invisible && rule.about_arguments() {
+        return Why::ToolDisabled;
+    }
     if !rule.command.is_empty() {
-        let pieces = decision.pieces.iter().any(|piece| piece.rule == rule.id);
-        return if pieces { Why::DecidesPieces } else { Why::OtherCommand };
+        return why_of_command(rule, spoken.said, decision);
     }
     let held = args.is_some_and(|args| rule.conditions_hold(caller.tool.name(), args) == Ok(true));
     if !rule.conditions.is_empty() && !held {
         return Why::OtherArguments;
     }
-    if winners.iter().any(|winner| std::ptr::eq(*winner, rule)) {
+    if spoken.winners.iter().any(|winner| std::ptr::eq(*winner, rule)) {
         return if rule.verdict < decision.verdict { Why::Overruled } else { Why::Same };
     }
-    let specific = winners.iter().all(|winner| winner.specificity() <= rule.specificity());
+    let specific = spoken.winners.iter().all(|winner| winner.specificity() <= rule.specificity());
     if specific { Why::LessStrict } else { Why::LessSpecific }
+}
+
+/// Why a rule on commands, which is for this person and surface, did not decide.
+fn why_of_command(rule: &Rule, said: Option<&Said<'_>>, decision: &Decision) -> Why {
+    if decision.pieces.iter().any(|piece| piece.rule == rule.id) {
+        return Why::DecidesPieces;
+    }
+    let mut why = Why::OtherCommand;
+    for piece in decision.pieces.iter().filter(|piece| piece.argv.starts_with(&rule.command)) {
+        match said.and_then(|said| said.of(&piece.argv)) {
+            Some(held) if std::ptr::eq(held, rule) => {
+                return if rule.verdict < piece.verdict { Why::Overruled } else { Why::Same };
+            }
+            Some(held) if order(held) > order(rule) => why = Why::LessSpecific,
+            Some(_) | None => why = Why::LessStrict,
+        }
+    }
+    why
+}
+
+/// How specific a rule on commands is: by its words, then as every rule.
+fn order(rule: &Rule) -> (usize, Specificity) {
+    (rule.command.len(), rule.specificity())
 }

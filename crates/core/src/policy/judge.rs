@@ -6,7 +6,7 @@
 use serde_json::Value;
 
 use crate::args::Args;
-use crate::command::Piece;
+use crate::command::{Names, Piece};
 use crate::ids::RuleId;
 use crate::verdict::Verdict;
 
@@ -46,6 +46,21 @@ impl Policy {
         self.decide(&request.caller, Some(request.args.value()))
     }
 
+    /// Answers a call that a person wrote in part, for `policy explain`: a condition on a field that is missing does
+    /// not hold, and where there is no command none is read. Never for a call that is to run.
+    pub fn judge_part(&self, request: &Request<'_>) -> Decision {
+        let Request { caller, args } = request;
+        let args = args.value();
+        if caller.tool.category() != Category::Bash || args.get("command").is_some() {
+            return self.judge(request);
+        }
+        let decision = match self.first(caller, Some(args)) {
+            Ok((outcome, invisible)) => Decision::of(caller, &outcome, invisible),
+            Err(Incomparable) => failed("an argument cannot be compared as a rule asks"),
+        };
+        self.with_reasons(decision, caller, Some(args))
+    }
+
     /// Answers for a tool as a whole, whatever its arguments: what `policy explain` shows when none are given.
     pub fn judge_tool(&self, caller: &Caller<'_>) -> Decision {
         self.decide(caller, None)
@@ -57,11 +72,16 @@ impl Policy {
     }
 
     pub(super) fn decide(&self, caller: &Caller<'_>, args: Option<&Value>) -> Decision {
-        let mut decision = match self.first(caller, args) {
+        let decision = match self.first(caller, args) {
             Ok((outcome, true)) => Decision::of(caller, &outcome, true),
             Ok((outcome, false)) => self.second(caller, args, &outcome),
             Err(Incomparable) => failed("an argument cannot be compared as a rule asks"),
         };
+        self.with_reasons(decision, caller, args)
+    }
+
+    /// The decision with the rules that did not decide, and what the shadow rules would have said.
+    fn with_reasons(&self, mut decision: Decision, caller: &Caller<'_>, args: Option<&Value>) -> Decision {
         decision.considered = explain::considered(self, caller, args, &decision);
         decision.shadow = self.shadow(caller, args, &decision.pieces);
         decision
@@ -122,6 +142,7 @@ impl Decision {
             source: outcome.by.source(),
             reason: reason(caller, outcome),
             pieces: Vec::new(),
+            names: Names::default(),
             considered: Vec::new(),
             approvers: approve.role,
             quorum: approve.quorum,
@@ -167,6 +188,7 @@ fn failed(why: &str) -> Decision {
         source: "defaults".to_owned(),
         reason: why.to_owned(),
         pieces: Vec::new(),
+        names: Names::default(),
         considered: Vec::new(),
         approvers: None,
         quorum: 1,

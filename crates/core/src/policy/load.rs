@@ -73,10 +73,11 @@ impl Policy {
     pub fn load_to_test(layers: &[Layer<'_>]) -> Result<Self, PolicyError> {
         let mut read = layers.iter().map(Loaded::read).collect::<Result<Vec<_>, _>>()?;
         read.sort_by_key(|layer| layer.scope);
-        let heeds = |layer: &Loaded| {
-            layer.scope != Scope::Repository && layer.settings.repository_policy == Some(false)
+        // Only an administrator switches a repository's own policy off.
+        let switches_off = |layer: &Loaded| {
+            layer.scope == Scope::Instance && layer.settings.repository_policy == Some(false)
         };
-        if read.iter().any(heeds) {
+        if read.iter().any(switches_off) {
             read.retain(|layer| layer.scope != Scope::Repository);
         }
         let settings = joined(&read)?;

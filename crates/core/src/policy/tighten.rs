@@ -14,6 +14,7 @@ use super::error::{PolicyError, Problem};
 use super::judge::Caller;
 use super::load::{Loaded, joined_with};
 use super::rule::Rule;
+use super::scope::Scope;
 use super::settings::Settings;
 use super::subject::Aspect;
 use super::tool::Tool;
@@ -39,7 +40,8 @@ pub(super) fn refusals(policy: &Policy) -> impl Iterator<Item = PolicyError> {
         let (id, against) = (rule.id.clone(), above.by.id());
         let problem = match asked_less(rule, &above) {
             Some((less, more)) if rule.verdict == above.verdict => {
-                Problem::Lesser { rule: id, scope, less, against, higher, source_file, more }
+                let against = format!("`{against}` of the {higher} ({source_file})").into();
+                Problem::Lesser { rule: id, scope, less: less.into(), against, more: more.into() }
             }
             _ => Problem::Looser {
                 rule: id,
@@ -53,7 +55,18 @@ pub(super) fn refusals(policy: &Policy) -> impl Iterator<Item = PolicyError> {
         };
         layer.error(rule.line, problem)
     });
-    rules.chain(loose_settings(policy))
+    rules.chain(loose_settings(policy)).chain(switched_off(policy))
+}
+
+/// A scope other than the instance that would switch the repository's own policy off.
+fn switched_off(policy: &Policy) -> impl Iterator<Item = PolicyError> {
+    let off =
+        |layer: &&Loaded| layer.scope != Scope::Instance && layer.settings.repository_policy == Some(false);
+    policy.layers.iter().filter(off).map(|layer| {
+        let why = "`repository.policy = false` would switch the repository's `.enclos.toml` off, which only the \
+                   instance's policy may: remove it here, or save it for the instance with `enclos policy apply`";
+        layer.error(0, Problem::Shape(why.to_owned()))
+    })
 }
 
 /// The settings of saved scopes that give more room than the scopes above.
@@ -73,8 +86,9 @@ fn loose_settings(policy: &Policy) -> Vec<PolicyError> {
                     other.settings.written().iter().any(|(name, said)| *name == key && *said == stricter)
                 };
                 let by = higher.iter().find(says).or(higher.last());
-                let higher = by.map_or_else(String::new, |by| format!("the {} ({})", by.scope, by.source));
-                let (value, stricter) = (format!("`{value}`"), format!("`{stricter}`"));
+                let higher =
+                    by.map_or_else(String::new, |by| format!("the {} ({})", by.scope, by.source)).into();
+                let (value, stricter) = (format!("`{value}`").into(), format!("`{stricter}`").into());
                 layer.error(0, Problem::LooserSetting { key, scope: layer.scope, value, higher, stricter })
             }));
         }

@@ -6,6 +6,7 @@
 use std::borrow::Cow;
 
 use super::who::Category;
+use crate::near::nearest;
 
 /// The tools of Enclos, with their categories.
 const BUILT_IN: [(&str, Category); 16] = [
@@ -103,6 +104,13 @@ impl<'t> Tool<'t> {
     /// Whether someone classed the tool.
     pub fn is_known(&self) -> bool {
         self.known
+    }
+
+    /// The tool of Enclos whose name is nearest to a mistyped one, to be suggested and never taken for it.
+    pub fn near(name: &str) -> Option<&'static str> {
+        let known: Vec<&'static str> = Self::built_in().collect();
+        let near = nearest(name, &known)?;
+        Self::built_in().find(|known| *known == near)
     }
 
     /// The names of the tools of Enclos.

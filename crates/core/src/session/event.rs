@@ -144,6 +144,18 @@ pub enum Event {
         /// Digest of the change set.
         digest: Digest,
     },
+    /// The files of the workspace are about to be put back to what they were just before a call ran.
+    Undoing {
+        /// The call.
+        to: CallId,
+        /// Who undoes.
+        by: DecidedBy,
+    },
+    /// They are put back.
+    Undone {
+        /// The call.
+        to: CallId,
+    },
     /// The session is over.
     Closed {
         /// How it ended.

@@ -83,6 +83,19 @@ impl History {
         self.restart_untold = !between_turns;
     }
 
+    /// Tells the model where an undo led. `last`: the last call that was undone; `None` when the undo went to another
+    /// branch of the work.
+    pub(super) fn note_undone(&mut self, to: &str, last: Option<&str>) {
+        let which = match last {
+            Some(last) if last == to => format!("what was done by {to}"),
+            Some(last) => format!("what was done from {to} to {last}"),
+            None => "what was done last".to_owned(),
+        };
+        self.said(&format!(
+            "[Enclos] The person undid {which}. The files in /workspace are again as they were just before {to}."
+        ));
+    }
+
     /// Index of the first message that a compaction keeps: the last `KEPT_TURNS` answers of the model and what
     /// follows them. `None` when there is nothing between the task and them.
     pub fn compaction_point(&self) -> Option<usize> {

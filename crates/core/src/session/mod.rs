@@ -10,6 +10,7 @@ mod grant;
 mod history;
 mod next;
 mod questions;
+mod undo;
 
 use std::sync::Arc;
 
@@ -18,6 +19,7 @@ pub use event::{Answer, Event, Outcome, Proposal, Remember, Settings, Settlement
 pub use grant::{Asking, Bound, Grant, Pattern, below_workspace};
 pub use history::History;
 pub use next::{End, Next};
+pub use undo::{NothingToUndo, Ran};
 
 use questions::Questions;
 
@@ -59,6 +61,7 @@ pub struct Session {
     extension: Option<Exhausted>,
     review: Option<Digest>,
     closed: Option<Outcome>,
+    trail: undo::Trail,
 }
 
 /// Where the turn is.
@@ -126,6 +129,7 @@ impl Session {
             extension: None,
             review: None,
             closed: None,
+            trail: undo::Trail::default(),
         }
     }
 
@@ -161,6 +165,7 @@ impl Session {
         if self.closed.is_some() {
             return Err(Impossible::Closed);
         }
+        self.admits(event)?;
         match event {
             Event::Opened(_) => Err(Impossible::Misplaced("a second `opened`")),
             Event::Said { text, .. } => self.said(now_us, text),
@@ -179,7 +184,11 @@ impl Session {
                 self.budget = self.budget.charge(cost, now_us).map_err(Impossible::Spent)?;
                 self.questions.used(call);
                 let start = CallEvent::Start { decided_by: decided_by.clone(), rule: rule.clone() };
-                Ok(self.call(call)?.take(start)?)
+                let started = self.call(call)?;
+                started.take(start)?;
+                let tool = started.tool().to_owned();
+                self.trail.started(call, &tool);
+                Ok(())
             }
             Event::Finished { call, output } => {
                 Ok(self.call(call)?.take(CallEvent::Finish { output: output.clone() })?)
@@ -215,6 +224,8 @@ impl Session {
                 self.review = Some(digest.clone());
                 Ok(())
             }
+            Event::Undoing { to, .. } => self.begin_undo(to),
+            Event::Undone { to } => self.end_undo(to),
             Event::Closed { outcome, .. } => {
                 self.questions.withdraw_all();
                 self.closed = Some(*outcome);
@@ -228,6 +239,7 @@ impl Session {
             return Err(Impossible::Misplaced("a message while calls are open"));
         }
         self.history.said(text);
+        self.trail.said();
         if self.settings.afresh_at_message {
             self.budget = self.budget.afresh(now_us);
         }

@@ -36,6 +36,8 @@ pub enum End {
     Interrupted,
     /// The budget is spent.
     Budget,
+    /// A person undid what was done.
+    Undone,
 }
 
 impl Session {

@@ -362,6 +362,90 @@ fn a_program_grants_nothing_and_meets_no_rule_that_wants_a_person() {
 }
 
 /// Any event, possible or not.
+fn undoing(call: &str) -> Event {
+    Event::Undoing { to: id(call), by: ada() }
+}
+
+fn undone(call: &str) -> Event {
+    Event::Undone { to: id(call) }
+}
+
+/// Two turns, each of a read, a write and a command.
+fn two_turns() -> Vec<Event> {
+    let mut events = Vec::new();
+    for (turn, calls) in [("one", ["a1", "a2", "a3"]), ("two", ["b1", "b2", "b3"])] {
+        let [read, write, command] = calls;
+        events.push(said(turn));
+        events.push(answer(&[(read, "read"), (write, "write"), (command, "bash")]));
+        events.extend(calls.iter().flat_map(|call| [started(call), finished(call)]));
+        events.push(answer(&[]));
+    }
+    events
+}
+
+#[test]
+fn an_undo_leads_before_the_first_change_of_the_last_turn_and_then_of_the_one_before() {
+    let mut session = after(&two_turns());
+    let target = |session: &Session| session.last_turn().map(|ran| ran.call.clone());
+    assert_eq!(target(&session), Ok(id("b2")), "a read changes nothing");
+    for (to, next) in [("b2", Ok(id("a2"))), ("a2", Err(NothingToUndo::AtAll))] {
+        session.fold(1, &undoing(to)).unwrap();
+        session.fold(1, &undone(to)).unwrap();
+        assert_eq!(target(&session), next);
+    }
+    session.fold(1, &undoing("b3")).unwrap();
+    session.fold(1, &undone("b3")).unwrap();
+    assert_eq!(target(&session), Ok(id("b2")), "what was undone can be had again up to a later call");
+    session.fold(1, &said("three")).unwrap();
+    let named = Err(NothingToUndo::InLastTurn(id("b2")));
+    assert_eq!(target(&session), named, "a turn without changes is not skipped unasked");
+    assert_eq!(session.nearest_ran("bal_b3"), None);
+    assert_eq!(session.nearest_ran("b33"), Some("b3"));
+}
+
+#[test]
+fn an_undo_gives_back_files_alone_and_voids_what_was_shown() {
+    let mut session = after(&two_turns());
+    session.fold(1, &Event::Reviewing { digest: Digest::new("d") }).unwrap();
+    let (budget, messages) = (*session.budget(), session.history().messages().to_vec());
+    session.fold(1, &undoing("b2")).unwrap();
+    session.fold(1, &undone("b2")).unwrap();
+    assert_eq!(session.review(), None);
+    assert_eq!(session.phase(), Phase::WaitingInput);
+    assert_eq!(session.next(1), Next::EndOfTurn(End::Undone));
+    assert_eq!(*session.budget(), budget);
+    let now = session.history().messages();
+    assert_eq!(now[..messages.len()], messages);
+    let [note] = &now[messages.len()..] else { panic!("one note: {now:?}") };
+    let Message::User { text } = note.as_ref() else { panic!("{note:?}") };
+    assert!(text.contains("from write (b2) to bash (b3)"), "{text}");
+    session.fold(1, &said("otherwise")).unwrap();
+    assert_eq!(session.next(1), Next::AskModel);
+}
+
+#[test]
+fn nothing_happens_between_the_two_ends_of_an_undo_and_open_calls_are_interrupted() {
+    let mut events = two_turns();
+    let open = [said("three"), answer(&[("c1", "bash"), ("c2", "bash")]), started("c1"), finished("c1")];
+    events.extend(open);
+    events.push(asked("c2"));
+    let mut session = after(&events);
+    session.fold(1, &undoing("c1")).unwrap();
+    assert!(session.calls().is_empty() && session.pending().next().is_none());
+    assert_eq!(session.undoing(), Some(&id("c1")));
+    for event in [said("x"), answer(&[]), Event::Restored, Event::Reviewing { digest: Digest::new("d") }] {
+        assert!(matches!(session.fold(1, &event), Err(Impossible::Misplaced(_))), "{event:?}");
+    }
+    assert!(session.fold(1, &undone("b2")).is_err(), "another end");
+    session.fold(1, &undoing("b2")).unwrap();
+    session.fold(1, &undone("b2")).unwrap();
+    assert_eq!(session.undoing(), None);
+    assert!(session.fold(1, &undone("b2")).is_err(), "it is over");
+    for call in ["b1", "c2", "zz"] {
+        assert_eq!(session.fold(1, &undoing(call)), Err(Impossible::NoCall(id(call))), "it changed nothing");
+    }
+}
+
 fn any_event() -> impl Strategy<Value = Event> {
     let call = (0_u8..4).prop_map(|n| format!("c{n}"));
     prop_oneof![
@@ -386,6 +470,8 @@ fn any_event() -> impl Strategy<Value = Event> {
         }),
         call.clone().prop_map(|c| Event::GrantRevoked { grant: format!("gr_{c}"), by: UserId::new("ada") }),
         call.clone().prop_map(|c| settled(&c, Settlement::Denied { by: ada(), word: None })),
+        call.clone().prop_map(|c| undoing(&c)),
+        call.clone().prop_map(|c| undone(&c)),
         call.prop_map(|c| Event::Failed { call: id(&c), error: "e".into() }),
         Just(Event::Restored),
         Just(Event::Interrupted { by: ada() }),

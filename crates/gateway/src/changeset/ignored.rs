@@ -16,7 +16,7 @@ const MAX_RULES: u64 = 1 << 20;
 
 /// The rules read so far, by directory.
 #[derive(Debug, Default)]
-pub(super) struct Ignored {
+pub(crate) struct Ignored {
     rules: HashMap<String, Gitignore>,
     exclude: Option<Gitignore>,
     directories: HashMap<String, bool>,
@@ -24,7 +24,7 @@ pub(super) struct Ignored {
 
 impl Ignored {
     /// Whether a path, or a directory that holds it, is ignored.
-    pub(super) fn is_ignored(&mut self, tree: &Tree, path: &str, is_directory: bool) -> bool {
+    pub(crate) fn is_ignored(&mut self, tree: &Tree, path: &str, is_directory: bool) -> bool {
         let parents: Vec<&str> = path.match_indices('/').filter_map(|(at, _)| path.get(..at)).collect();
         parents.into_iter().any(|parent| self.directory(tree, parent))
             || self.matches(tree, path, is_directory)

@@ -35,6 +35,7 @@ pub use build::Inspect;
 pub use content::MAX_TEXT;
 pub use enclos_sandbox::layer::{Reason, Refused, Special};
 pub use error::ChangeSetError;
+pub(crate) use ignored::Ignored;
 pub use lines::LineKind;
 pub use merge::Clash;
 pub use model::{
@@ -92,6 +93,15 @@ impl Workspace {
         }
         read(upper.file(path).map_err(ChangeSetError::read(path))?, side, path)
     }
+}
+
+/// Which files and links of a layer differ from the tree below, ignored ones too. `keep` is as in [`Layer::changes`].
+pub(crate) fn raw(
+    repository: &Path,
+    layer: &Path,
+    keep: &mut dyn FnMut(&str, bool) -> bool,
+) -> Result<Vec<enclos_sandbox::layer::RawChange>, ChangeSetError> {
+    Ok(Layer::open(repository, layer, hidden(layer)?)?.changes(keep)?.changes)
 }
 
 /// Reads a content that must be the one of a side.

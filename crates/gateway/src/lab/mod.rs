@@ -9,7 +9,7 @@ mod test;
 
 use std::path::Path;
 
-use enclos_core::policy::{Layer, MAX_BYTES, Policy, PolicyError, Preset, Scope};
+use enclos_core::policy::{Layer, MAX_BYTES, Policy, PolicyError, Preset, Scope, is_cases};
 use enclos_protocol::error::{ApiError, Fault};
 use enclos_protocol::lab::DifferenceReport;
 
@@ -44,10 +44,11 @@ impl Named {
                 return Ok(Self::Current);
             }
             if let Ok(preset) = word.parse::<Preset>() {
-                let text = (Scope::Project, format!("preset {preset}"), preset.text().to_owned());
+                let text = (Scope::Instance, format!("preset {preset}"), preset.text().to_owned());
                 return Ok(Self::Texts(vec![text]));
             }
         }
+        words.iter().try_for_each(|word| refuse_table(word))?;
         words.iter().map(|word| file(word)).collect::<Result<_, _>>().map(Self::Texts)
     }
 
@@ -59,6 +60,18 @@ impl Named {
                 texts.iter().map(|(scope, source, _)| format!("{scope}: {source}")).collect()
             }
         }
+    }
+}
+
+/// A table of expectations under another name is said to be one, whatever stands beside it.
+fn refuse_table(word: &str) -> Result<(), ApiError> {
+    match read(Path::new(word), MAX_BYTES) {
+        Ok(Some(text)) if is_cases(&text) => {
+            let message = format!("`{word}` is a table of expectations, not a policy");
+            Err(usage(message).hint("name it `….cases.toml`: by that `enclos policy test` knows a table"))
+        }
+        // What cannot be read is told by whoever reads it as a policy.
+        Ok(_) | Err(_) => Ok(()),
     }
 }
 
@@ -77,7 +90,7 @@ fn file(word: &str) -> Result<(Scope, String, String), ApiError> {
         ))
     })?;
     let own = path.file_name().is_some_and(|name| name == ".enclos.toml");
-    Ok((if own { Scope::Repository } else { Scope::Project }, word.to_owned(), text))
+    Ok((if own { Scope::Repository } else { Scope::Instance }, word.to_owned(), text))
 }
 
 /// A way to load a policy: strict as what is put in force, or as what is to be tried.
@@ -104,9 +117,16 @@ pub(crate) fn load_in(texts: &[(Scope, String, String)], repo: &Path) -> Result<
 pub(crate) struct Side {
     pub policy: Policy,
     pub sources: Vec<String>,
+    /// Whether its texts stand in their scopes, as those in force do. Those of files and presets stand in none yet.
+    pub placed: bool,
 }
 
 /// Compares two policies.
 pub(crate) fn diff(old: Side, new: Side) -> DifferenceReport {
-    DifferenceReport { difference: old.policy.difference(&new.policy), old: old.sources, new: new.sources }
+    let difference = if old.placed && new.placed {
+        old.policy.difference(&new.policy)
+    } else {
+        old.policy.difference_without_scopes(&new.policy)
+    };
+    DifferenceReport { difference, old: old.sources, new: new.sources }
 }

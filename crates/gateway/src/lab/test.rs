@@ -5,7 +5,7 @@ use enclos_protocol::error::ApiError;
 use enclos_protocol::lab::{CaseResult, TestReport};
 
 use super::{Side, usage};
-use crate::explain;
+use crate::explain::{self, Who};
 use crate::policies::read;
 
 /// The end of a name of a table of expectations.
@@ -21,7 +21,7 @@ pub(crate) fn apart(words: &[String]) -> (Vec<String>, Vec<String>) {
 /// # Errors
 /// A table that cannot be read or is not understood whole.
 pub(crate) fn test(side: Side, tables: &[String]) -> Result<TestReport, ApiError> {
-    let Side { policy, sources } = side;
+    let Side { policy, sources, .. } = side;
     let mut cases = Vec::new();
     for table in tables {
         let text = read(table.as_ref(), MAX_BYTES)?;
@@ -48,6 +48,7 @@ pub(crate) fn test(side: Side, tables: &[String]) -> Result<TestReport, ApiError
 fn result(policy: &Policy, case: &Case) -> CaseResult {
     let decision = policy.judge_case(case);
     let passed = case.passed(&decision);
+    let who = Who { role: case.role, surface: case.surface };
     CaseResult {
         source: case.source.clone(),
         line: case.line as u64,
@@ -60,6 +61,6 @@ fn result(policy: &Policy, case: &Case) -> CaseResult {
         got: decision.verdict,
         got_rule: decision.rule.clone(),
         passed,
-        explanation: (!passed).then(|| explain::explanation(policy, decision)),
+        explanation: (!passed).then(|| explain::explanation(policy, decision, who)),
     }
 }

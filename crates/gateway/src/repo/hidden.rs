@@ -14,7 +14,7 @@ use ignore::gitignore::{Gitignore, GitignoreBuilder};
 use super::{Shown, index};
 
 /// Ignored folders that come in all the same: what builds and tests need, and nobody keeps a secret in.
-const DEPENDENCIES: [&str; 30] = [
+pub(super) const DEPENDENCIES: [&str; 30] = [
     "target",
     "node_modules",
     "bower_components",

@@ -3,6 +3,7 @@
 //! Nothing is written and no program is run here. A folder that is a home, holds one, or holds the state of Enclos
 //! is refused; so is, as root, a folder of somebody else.
 
+mod apart;
 mod hidden;
 mod index;
 
@@ -12,6 +13,8 @@ use std::path::{Path, PathBuf};
 use enclos_protocol::error::{ApiError, Fault};
 
 use crate::places::Places;
+
+pub(crate) use apart::Apart;
 
 /// A repository that may be worked on.
 #[derive(Clone, Debug)]

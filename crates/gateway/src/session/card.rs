@@ -1,6 +1,7 @@
 //! The approval card: the exact command or the exact change, complete, and everything a person needs beside it.
 
 use enclos_core::call::Call;
+use enclos_core::command::Piece;
 use enclos_core::session::Approval;
 use enclos_protocol::card::{Action as Shown, Card, Flagged};
 use enclos_protocol::changeset::Hunk;
@@ -28,14 +29,19 @@ impl Live {
     /// The card of a question.
     pub(super) fn card(&self, call: &Call, decided: &Decided, approval: &Approval) -> Card {
         let decision = &decided.decision;
-        let files: Vec<String> = named_file(&decided.action).into_iter().collect();
-        let flagged = files.iter().flat_map(|file| flags(file));
+        let (files, flagged) = if let Some(named) = self.named(decided) {
+            (named.listed(), named.flagged())
+        } else {
+            let files: Vec<String> = named_file(&decided.action).into_iter().collect();
+            let flagged = files.iter().flat_map(|file| flags(file)).collect();
+            (files, flagged)
+        };
         Card {
             tool: call.tool().to_owned(),
             title: title(&decided.action),
             action: self.shown(decided),
             directory: enclos_core::tool::WORKSPACE.to_owned(),
-            flagged: flagged.collect(),
+            flagged,
             files,
             rule: decision.rule.clone(),
             scope: format!("{} ({})", decision.scope, decision.source),
@@ -78,17 +84,32 @@ impl Live {
             | FileOp::Glob { .. }
             | FileOp::Grep { .. }
             | FileOp::ReadBytes { .. }
-            | FileOp::Stat { .. } => arguments(decided),
+            | FileOp::Stat { .. }
+            | FileOp::Look { .. } => arguments(decided),
         }
     }
 }
 
-/// Lines that a card needs to show its action whole.
+/// Characters that a line of a card has room for.
+const LINE: usize = 72;
+
+/// Lines that a text takes on a card.
+pub(super) fn lines_of(text: &str) -> usize {
+    text.lines().map(|line| line.chars().count().div_ceil(LINE).max(1)).sum()
+}
+
+/// Lines that a card needs to show its action whole, with the pieces of a command and why each is judged as it is.
 pub(super) fn lines(card: &Card) -> usize {
     match &card.action {
-        Shown::Command { text, .. } => text.lines().count(),
-        Shown::Diff { hunks, .. } => hunks.iter().map(|hunk| hunk.lines.len() + 1).sum(),
-        Shown::Arguments { json } => json.lines().count(),
+        Shown::Command { text, pieces } => {
+            let of_piece = |piece: &Piece| lines_of(&piece.text) + lines_of(&piece.reason);
+            lines_of(text) + pieces.iter().map(of_piece).sum::<usize>()
+        }
+        Shown::Diff { hunks, .. } => {
+            hunks.iter().flat_map(|hunk| &hunk.lines).map(|line| lines_of(&line.text).max(1)).sum::<usize>()
+                + hunks.len()
+        }
+        Shown::Arguments { json } => lines_of(json),
     }
 }
 
@@ -154,6 +175,7 @@ pub(super) fn title(action: &Action) -> String {
         Action::File(FileOp::Glob { pattern, .. }) => format!("find {pattern}"),
         Action::File(FileOp::Grep { regex, .. }) => format!("search {regex}"),
         Action::File(FileOp::ReadBytes { path, .. } | FileOp::Stat { path }) => format!("look at {path}"),
+        Action::File(FileOp::Look { words }) => format!("look at {}", words.join(" ")),
     }
 }
 

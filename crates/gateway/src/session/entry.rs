@@ -120,6 +120,8 @@ fn of_event(event: &Event, key: &CommitKey) -> (&'static str, Map<String, Value>
         Event::Reviewing { digest } => {
             ("changeset.made", facts([("digest", json(&key.digest(digest.as_str().as_bytes())))]))
         }
+        Event::Undoing { to, by } => ("undo.begun", facts([("to", json(to)), ("by", json(by))])),
+        Event::Undone { to } => ("undo.done", facts([("to", json(to))])),
         Event::Closed { outcome, reason } => {
             ("session.closed", facts([("outcome", json(outcome)), ("reason", json!(reason))]))
         }

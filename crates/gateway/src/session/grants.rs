@@ -23,14 +23,30 @@ const MOST_NAMED: usize = 5;
 /// Characters of a call that a preview shows.
 const MOST_SHOWN: usize = 120;
 
-/// Whether a grant may answer this ask, or be given with its answer.
-pub(super) fn is_grantable(decided: &Decided) -> bool {
-    let decision = &decided.decision;
-    let asks = decision.verdict == Verdict::Ask && decision.remember;
-    asks && !decision.person && decision.quorum <= 1 && !names_controlled(decided)
-}
-
 impl Live {
+    /// Whether a grant may answer this ask, or be given with its answer. What takes a whole folder away, or names a
+    /// file under dedicated control, needs its own yes each time.
+    pub(super) fn is_grantable(&self, decided: &Decided) -> bool {
+        let decision = &decided.decision;
+        let asks = decision.verdict == Verdict::Ask && decision.remember;
+        asks && !decision.person && decision.quorum <= 1 && !self.names_controlled(decided)
+    }
+
+    /// Whether a call names a file under dedicated control, or may.
+    fn names_controlled(&self, decided: &Decided) -> bool {
+        let controlled = |path: &str| {
+            let inside = path.strip_prefix("/workspace/").unwrap_or(path).trim_start_matches("./");
+            !changes::flags_of_path(inside).is_empty()
+        };
+        match &decided.action {
+            Action::Command(_) => self.named(decided).is_none_or(|named| !named.flagged().is_empty()),
+            Action::File(FileOp::Delete { recursive: true, .. }) => true,
+            Action::File(
+                FileOp::Write { path, .. } | FileOp::Edit { path, .. } | FileOp::Delete { path, .. },
+            ) => controlled(path),
+            Action::File(_) => false,
+        }
+    }
     /// What a grant for a call is bound to.
     pub(super) fn bound(&self, call: &Call, decided: &Decided) -> Bound {
         let definition = self.definition(call).unwrap_or_default().to_string();
@@ -44,7 +60,7 @@ impl Live {
 
     /// The grant that answers a call.
     pub(super) fn grant_for(&self, call: &Call, decided: &Decided) -> Option<Grant> {
-        if self.state.grants().is_empty() || !is_grantable(decided) {
+        if self.state.grants().is_empty() || !self.is_grantable(decided) {
             return None;
         }
         let (bound, action) = (self.bound(call, decided), self.action_digest(call, decided));
@@ -91,7 +107,7 @@ impl Live {
                 let file = self.plain_file(&decided.action);
                 let pieces = &decided.decision.pieces;
                 let asking = Asking { bound, action: &action, pieces, file: file.as_deref() };
-                if !pattern.covers(&asking) || names_controlled(decided) || also.contains(line) {
+                if !pattern.covers(&asking) || self.names_controlled(decided) || also.contains(line) {
                 } else if also.len() < MOST_NAMED {
                     also.push(line.clone());
                 } else {
@@ -133,22 +149,5 @@ impl Live {
             }
         }
         Some(path)
-    }
-}
-
-/// Whether a call names a file under dedicated control: such a file needs its own yes each time.
-fn names_controlled(decided: &Decided) -> bool {
-    let controlled = |path: &str| {
-        let inside = path.strip_prefix("/workspace/").unwrap_or(path).trim_start_matches("./");
-        !changes::flags_of_path(inside).is_empty()
-    };
-    let of_word =
-        |word: &String| controlled(word) || word.rsplit_once('=').is_some_and(|(_, value)| controlled(value));
-    match &decided.action {
-        Action::Command(_) => decided.decision.pieces.iter().flat_map(|piece| &piece.argv).any(of_word),
-        Action::File(
-            FileOp::Write { path, .. } | FileOp::Edit { path, .. } | FileOp::Delete { path, .. },
-        ) => controlled(path),
-        Action::File(_) => false,
     }
 }

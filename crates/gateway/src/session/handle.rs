@@ -15,14 +15,11 @@ use serde_json::json;
 use super::entry::{self, facts};
 use super::judge::{Decided, Judged};
 use super::record::Facts;
-use super::{Exit, Finish, Flow, Halt, Live, card, grants};
+use super::{Exit, Finish, Flow, Halt, Live, card};
 use crate::effects::{self, Action};
 
 /// Lines that a card may have. What cannot be shown whole is refused.
 const MOST_LINES: usize = 2000;
-
-/// Words of a command whose files an approval is bound to.
-const MOST_NAMED: usize = 64;
 
 /// What is to be done with a call that was judged.
 enum Way {
@@ -167,6 +164,11 @@ impl Live {
             let reason = Canceled::Refused { who: automation(by), word: None };
             return self.refuse(call, decided, reason).await.map(|()| Flow::On);
         }
+        if decided.decision.names.more {
+            let error =
+                "the command names more words than an approval can be bound to: split it into smaller ones";
+            return self.fail(call, error.to_owned()).await.map(|()| Flow::On);
+        }
         let approval = self.approval(call, decided);
         let card = self.card(call, decided, &approval);
         if lines_to_show(&decided.action).max(card::lines(&card)) > MOST_LINES {
@@ -199,7 +201,7 @@ impl Live {
         let mut requesters = vec![self.person.clone()];
         requesters.extend(self.state.editors(call.id()).cloned());
         requesters.dedup();
-        let grantable = grants::is_grantable(decided).then(|| self.bound(call, decided));
+        let grantable = self.is_grantable(decided).then(|| self.bound(call, decided));
         Approval {
             id: format!("ap_{tail}_{}", self.state.questions_asked() + 1),
             digest: self.digest(call, decided),
@@ -268,6 +270,8 @@ impl Live {
 
     /// Records the intents, then lets the calls run.
     async fn start(&mut self, starts: Vec<Start>) -> Result<(), Halt> {
+        let calls: Vec<CallId> = starts.iter().map(|start| start.call.clone()).collect();
+        let moment = self.keep_moment(&calls).await;
         // Under another policy than the one that they were judged by they wait to be judged again.
         if starts.is_empty() || self.take_policy().await? {
             return Ok(());
@@ -282,6 +286,9 @@ impl Live {
             facts.insert("arguments".into(), self.arguments_facts(&start.decided.args));
             if let Some(user) = self.granter(&start.by) {
                 facts.insert("granted_by".into(), json!(user));
+            }
+            if let Some((_, kept)) = moment.as_ref().filter(|(changes, _)| *changes == start.call) {
+                facts.insert("checkpoint".into(), json!(kept));
             }
             let (decided_by, rule) = (start.by.clone(), start.rule.clone());
             events.push((Event::Started { call: start.call.clone(), decided_by, rule, command }, facts));
@@ -359,9 +366,10 @@ impl Live {
     pub(super) fn digest(&self, call: &Call, decided: &Decided) -> Digest {
         let definition = self.definition(call);
         let file = decided.args.value().get("path").and_then(|path| path.as_str());
-        let files: Vec<serde_json::Value> = match file {
-            Some(path) => vec![self.content_digest(path)],
-            None => self.files_of_command(&decided.decision),
+        let files = match (self.named(decided), file) {
+            (Some(named), _) => named.bound(),
+            (None, Some(path)) => self.content_digest(path),
+            (None, None) => serde_json::Value::Null,
         };
         let all = json!([
             self.lease.session(),
@@ -386,15 +394,6 @@ impl Live {
         self.lease.commit_key().digest(all.to_string().as_bytes())
     }
 
-    /// The content of every file that a command names: an approval of `bash x.sh` is for the script as it is now.
-    fn files_of_command(&self, decision: &Decision) -> Vec<serde_json::Value> {
-        let words = decision.pieces.iter().flat_map(|piece| &piece.argv);
-        let named: std::collections::BTreeSet<&String> =
-            words.filter(|word| !word.starts_with('-') && word.len() < 4096).collect();
-        let read = named.into_iter().take(MOST_NAMED).map(|word| json!([word, self.content_digest(word)]));
-        read.collect()
-    }
-
     fn content_digest(&self, path: &str) -> serde_json::Value {
         match effects::peek(&self.sandbox, path, super::card::MOST_SHOWN) {
             Ok(Some(bytes)) => json!(self.lease.commit_key().digest(&bytes)),
@@ -406,7 +405,7 @@ impl Live {
 
 /// Lines that a card of this action needs at the least.
 fn lines_to_show(action: &Action) -> usize {
-    let lines = |text: &str| text.lines().count();
+    let lines = card::lines_of;
     match action {
         Action::Command(text) => lines(text),
         Action::File(FileOp::Write { content, .. }) => lines(content),
@@ -426,7 +425,7 @@ fn reason_is_policy(reason: &Canceled) -> bool {
 }
 
 /// An answer that a program gave.
-pub(super) fn automation(name: &str) -> DecidedBy {
+pub(crate) fn automation(name: &str) -> DecidedBy {
     DecidedBy::Automation(RuleId::new(name))
 }
 

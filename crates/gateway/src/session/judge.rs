@@ -27,6 +27,13 @@ pub(crate) fn verdict(policy: &Policy, question: Question<'_>) -> Decision {
     policy.judge(&Request { caller, args: question.args })
 }
 
+/// What the policy says of a call that a person wrote in part, to have it explained. Nothing runs from it.
+pub(crate) fn verdict_of_part(policy: &Policy, question: Question<'_>) -> Decision {
+    let tool = PolicyTool::named(question.tool);
+    let caller = Caller { tool: &tool, role: question.role, surface: question.surface };
+    policy.judge_part(&Request { caller, args: question.args })
+}
+
 /// What the policy says of a tool as a whole.
 pub(crate) fn verdict_of_tool(policy: &Policy, tool: &str, role: Role, surface: Surface) -> Decision {
     let tool = PolicyTool::named(tool);

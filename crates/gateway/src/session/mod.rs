@@ -6,12 +6,14 @@
 mod answer;
 mod ask;
 mod card;
+mod checkpoint;
 mod compact;
 mod entry;
 mod finish;
 mod grants;
 mod handle;
 mod judge;
+mod names;
 mod open;
 mod orders;
 mod record;
@@ -42,10 +44,11 @@ use crate::tell::Teller;
 pub(crate) use answer::{Said, checked, event as answer_event, over, revoke, state_view};
 pub(crate) use entry::facts;
 pub(crate) use finish::{Exit, Finish};
-pub(crate) use judge::{Question, verdict, verdict_of_tool};
+pub(crate) use handle::automation;
+pub(crate) use judge::{Question, verdict, verdict_of_part, verdict_of_tool};
 pub(crate) use open::{Again, Opening, open, plan, replay, resume};
 pub(crate) use orders::{Orders, Remote};
-pub(crate) use record::{Facts, record_beside};
+pub(crate) use record::{Facts, record_beside, session_state};
 pub(crate) use review::{accept, change_set, close_quietly, discard, view};
 pub(crate) use wait::budget_view;
 
@@ -78,6 +81,10 @@ pub(crate) struct Live {
     queued: Vec<String>,
     /// Under way until the base of the change set is written down.
     base: Option<tokio::task::JoinHandle<()>>,
+    /// Keeps what the workspace is before each change of it.
+    keeper: Option<crate::undo::Keeper>,
+    /// Whether it was told that the last moment is not kept.
+    told_no_way_back: bool,
     sandbox: Arc<Sandbox>,
     teller: Teller,
     orders: Orders,

@@ -381,6 +381,8 @@ async fn assemble(
         corrections: 0,
         queued: Vec::new(),
         base: Some(base),
+        keeper: None,
+        told_no_way_back: false,
         sandbox,
         teller,
         orders: Orders::new(inbox, opening.remote, ear),

@@ -5,7 +5,7 @@ use std::path::Path;
 use enclos_core::budget::Exhausted;
 use enclos_core::decision::DecidedBy;
 use enclos_core::ids::Digest;
-use enclos_core::session::{End, Event, Outcome};
+use enclos_core::session::{End, Event, Next, Outcome};
 use enclos_protocol::api::Answering;
 use enclos_protocol::changeset::{AppliedView, ChangeSetView};
 use enclos_protocol::error::{ApiError, Fault};
@@ -34,7 +34,7 @@ impl Live {
         let exit = match end {
             End::Budget => Exit::Budget,
             End::Interrupted => Exit::Interrupted,
-            End::Input | End::Answered | End::Refused => Exit::Done,
+            End::Input | End::Answered | End::Refused | End::Undone => Exit::Done,
         };
         self.review(exit, finished).await
     }
@@ -185,7 +185,8 @@ impl Live {
         if stays && self.answering == Answering::Person {
             return self.await_orders(exit).await;
         }
-        if exit == Exit::Done {
+        let undone = self.state.next(self.clock.now_us()) == Next::EndOfTurn(End::Undone);
+        if exit == Exit::Done && !undone {
             self.close(Outcome::NothingToDo, "nothing was changed".to_owned()).await?;
             return Ok(Flow::Finish(Finish::new(exit, String::new())));
         }
@@ -195,6 +196,7 @@ impl Live {
                 "no extension is left: to go on, enclos run \"task\"".to_owned()
             }
             Exit::Budget => format!("enclos resume {id} --extend"),
+            _ if undone => format!("enclos resume {id} \"MESSAGE\""),
             _ => format!("enclos resume {id}"),
         };
         Ok(Flow::Finish(Finish::new(exit, next)))

@@ -156,7 +156,8 @@ pub(crate) fn usable_abi(abi: u32) -> Done<ABI> {
 fn proc_fs() -> Done<()> {
     let step = Step::Proc;
     let flags = Flags::NOSUID | Flags::NODEV | Flags::NOEXEC;
-    rustix::mount::mount(c"proc", "/proc", c"proc", flags, None)
+    // What may not be looked into is not seen either, the command's first process to begin with.
+    rustix::mount::mount(c"proc", "/proc", c"proc", flags, c"hidepid=ptraceable")
         .at(step, "mounting the command's `/proc`")?;
     // First to die when memory is short. The file can be written only while the process is dumpable.
     sys::prctl(libc::PR_SET_DUMPABLE, 1).at(step, "offering the command to the memory killer")?;

@@ -82,6 +82,11 @@ pub enum FileOp {
         /// The path.
         path: String,
     },
+    /// What the words of a command name, as it is now.
+    Look {
+        /// The words; `*`, `?` and `[` are patterns in them.
+        words: Vec<String>,
+    },
 }
 
 /// The answer to a [`FileOp`].
@@ -149,6 +154,37 @@ pub enum FileReply {
     },
     /// To `Stat`.
     Stat(Entry),
+    /// To `Look`.
+    Look {
+        /// What is there, by path.
+        seen: Vec<Looked>,
+        /// Whether more is named than is told.
+        more: bool,
+    },
+}
+
+/// Something that a command names.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Looked {
+    /// Its path, relative to the workspace where it is below it.
+    pub path: String,
+    /// The path with every link resolved; nothing when a link leads nowhere or out.
+    pub leads: Option<String>,
+    /// What the path itself is.
+    pub kind: Kind,
+    /// Whether it is, or leads to, a folder.
+    pub folder: bool,
+    /// Size in bytes of what it leads to; 0 for a folder.
+    pub size: u64,
+    /// Permissions of what it leads to.
+    pub mode: u32,
+    /// When what it leads to was last changed, in nanoseconds; no program can set it. 0 for a folder.
+    pub changed: i64,
+    /// Where a link points, as written in it.
+    pub target: Option<String>,
+    /// Whether a word names it, and not only a folder that holds it.
+    pub named: bool,
 }
 
 /// One entry of a directory.

@@ -9,6 +9,7 @@ use std::os::fd::OwnedFd;
 use std::time::{Duration, Instant};
 
 mod disk;
+mod held;
 
 /// Time between two looks.
 pub(crate) const TICK: Duration = Duration::from_millis(100);
@@ -19,6 +20,7 @@ pub(crate) struct Watch {
     memory_kills: Option<Counter>,
     refused_processes: Option<Counter>,
     disk: disk::Disk,
+    nameless: held::Looker,
     next: Instant,
 }
 
@@ -36,6 +38,7 @@ impl Watch {
             memory_kills: None,
             refused_processes: None,
             disk: disk::Disk::new(layer, limits.disk_bytes),
+            nameless: held::Looker::new(),
             limits: limits.clone(),
             next: Instant::now(),
         }
@@ -60,6 +63,7 @@ impl Watch {
 
     /// Forgets what was counted while no command ran: the next one is not to blame for it.
     pub(crate) fn forget(&mut self) {
+        self.disk.settle();
         for counter in [&mut self.memory_kills, &mut self.refused_processes].into_iter().flatten() {
             counter.grown();
         }
@@ -76,7 +80,12 @@ impl Watch {
             return Vec::new();
         }
         self.next = Instant::now() + TICK;
-        if self.disk.over() {
+        let nameless = &mut self.nameless;
+        let mut held = || {
+            let pids = || members(commands).into_iter().map(|(pid, _)| pid).collect();
+            nameless.held(pids, &devices())
+        };
+        if self.disk.over(|| held().disk) {
             return commands.iter().map(|pid| (*pid, Reason::Disk)).collect();
         }
         let memory = self.memory_kills.as_mut().map(Counter::grown);
@@ -92,7 +101,8 @@ impl Watch {
         };
         let over = memory.unwrap_or_else(|| {
             let ceiling = self.limits.memory_bytes;
-            bytes + in_memory() > ceiling && exact(commands) + in_memory() > ceiling
+            let beside = in_memory() + held().memory;
+            bytes + beside > ceiling && exact(commands) + beside > ceiling
         });
         if over {
             return largest(|one| one.bytes).map(|pid| (pid, Reason::Oom)).into_iter().collect();
@@ -133,16 +143,24 @@ fn exact(commands: &[Pid]) -> u64 {
     members(commands).into_iter().filter_map(|(pid, _)| share(pid)).sum::<u64>() * 1024
 }
 
-/// What the sandbox's file systems in memory hold.
+/// The sandbox's file systems in memory, as far as they are in memory.
+const IN_MEMORY: [&str; 4] = ["/tmp", "/dev/shm", "/home/agent", "/workspace/.git"];
+
+/// What they hold, removed files that are open included.
 fn in_memory() -> u64 {
     // What `tmpfs` calls itself.
     const TMPFS: i64 = 0x0102_1994;
-    ["/tmp", "/dev/shm", "/home/agent", "/workspace/.git"]
+    IN_MEMORY
         .iter()
         .filter_map(|path| rustix::fs::statfs(*path).ok())
         .filter(|stat| stat.f_type == TMPFS)
         .map(|stat| stat.f_blocks.saturating_sub(stat.f_bfree) * u64::try_from(stat.f_bsize).unwrap_or(0))
         .sum()
+}
+
+/// Their devices.
+fn devices() -> Vec<u64> {
+    IN_MEMORY.iter().filter_map(|path| rustix::fs::stat(*path).ok()).map(|stat| stat.st_dev).collect()
 }
 
 /// Every process and the command it belongs to. In a command's namespace every orphan goes to its first process, so

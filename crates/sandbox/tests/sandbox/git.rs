@@ -4,7 +4,7 @@ use enclos_sandbox::{Step, open};
 use std::path::Path;
 
 /// Runs git on the host, in a made-up environment. `None` when there is no git.
-fn host(folder: &Path, arguments: &[&str]) -> Option<String> {
+pub(crate) fn host(folder: &Path, arguments: &[&str]) -> Option<String> {
     let output = std::process::Command::new("git")
         .current_dir(folder)
         .env_clear()

@@ -7,6 +7,7 @@ mod escapes;
 mod files;
 mod git;
 mod life;
+mod limits;
 mod programs;
 mod support;
 mod workspace;

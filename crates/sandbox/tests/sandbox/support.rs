@@ -11,18 +11,48 @@ const PLAIN: u32 = 12_345;
 /// Runs `body` here and, when this is root, as a plain user as well. `name` is the test's whole name.
 pub(crate) fn everyone(name: &str, body: fn()) {
     body();
-    if is_root() {
-        let output = std::process::Command::new(readable_copy())
-            .args([name, "--exact", "--nocapture", "--test-threads=1"])
-            .env("TMPDIR", "/tmp")
-            .uid(PLAIN)
-            .gid(PLAIN)
-            .output()
-            .expect("this program starts as a plain user");
-        let text =
-            String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
-        assert!(output.status.success() && text.contains("1 passed"), "as a plain user:\n{text}");
+    if is_root() && std::env::var_os(ALONE).is_none() {
+        let mut plain = again(name);
+        plain.uid(PLAIN).gid(PLAIN);
+        must_pass(plain, "as a plain user");
     }
+}
+
+/// As [`everyone`], and when this is root also as number 0 with no capability but the one that the kernel wants of
+/// whoever maps that number.
+pub(crate) fn everyone_and_powerless_root(name: &str, body: fn()) {
+    everyone(name, body);
+    if is_root() && std::env::var_os(ALONE).is_none() {
+        let mut powerless = again(name);
+        let drop_all = || {
+            for capability in (0..64).filter(|capability| *capability != CAP_SETFCAP) {
+                // SAFETY: numbers only; one that does not exist is an error without effect.
+                unsafe { libc::prctl(libc::PR_CAPBSET_DROP, capability, 0, 0, 0) };
+            }
+            Ok(())
+        };
+        // SAFETY: the closure makes system calls and nothing else.
+        unsafe { powerless.pre_exec(drop_all) };
+        must_pass(powerless, "as number 0 without power");
+    }
+}
+
+const CAP_SETFCAP: i32 = 31;
+
+/// Set for a copy of this program that runs one test for one kind of user.
+const ALONE: &str = "ENCLOS_TEST_ALONE";
+
+fn again(name: &str) -> std::process::Command {
+    let mut command = std::process::Command::new(readable_copy());
+    command.args([name, "--exact", "--nocapture", "--test-threads=1"]).env("TMPDIR", "/tmp").env(ALONE, "1");
+    command
+}
+
+fn must_pass(mut command: std::process::Command, who: &str) {
+    let output = command.output().expect("this program starts again");
+    let text =
+        String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success() && text.contains("1 passed"), "{who}:\n{text}");
 }
 
 pub(crate) fn is_root() -> bool {

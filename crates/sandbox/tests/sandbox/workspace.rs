@@ -1,4 +1,5 @@
 //! The copy-on-write workspace: what is in it, what is not, where changes go.
+use crate::git::host;
 use crate::support::{Bench, everyone};
 use enclos_sandbox::{Access, Mount, OpenError, Step, open, remove_layer};
 use std::os::unix::fs::PermissionsExt;
@@ -195,9 +196,24 @@ fn plans_that_cannot_be_meant_are_refused() {
 #[test]
 fn the_mount_table_names_nothing_of_the_host() {
     everyone("workspace::the_mount_table_names_nothing_of_the_host", || {
-        let bench = Bench::new();
+        let mut bench = Bench::new();
+        for (name, access) in [("tool", Access::ReadOnly), ("cache", Access::ThrowAway)] {
+            let host = bench.root.path().join(name);
+            std::fs::create_dir(&host).expect("a folder");
+            std::fs::write(host.join("f"), name).expect("a file");
+            let inside = format!("/opt/toolchains/{name}").into();
+            bench.plan.mounts.push(Mount { host, inside, access });
+        }
+        let has_git = host(bench.repository(), &["init", "-q"]).is_some();
+        bench.plan.git = has_git.then(|| bench.repository().join(".git"));
         let inside = bench.open();
-        let table = inside.out("cat /proc/self/mountinfo /proc/self/mounts");
+        assert_eq!(inside.out("cat /opt/toolchains/*/f"), "cachetool");
+        if has_git {
+            assert_eq!(inside.out("git status --short | wc -l"), "9\n");
+        }
+        assert_ne!(inside.run("echo x > /opt/toolchains/tool/f").exit.code, Some(0));
+        let table =
+            inside.out("cat /proc/self/mountinfo /proc/self/mounts /proc/self/mountstats 2>/dev/null");
         let name = bench.root.path().file_name().expect("a name").to_string_lossy().into_owned();
         assert!(!table.contains(&name), "{table}");
         assert_eq!(

@@ -1,5 +1,6 @@
 //! The table of carriers: which options and operands of which programs are run.
 //!
+//! A value that the program gives more words to is guessed: alone it may look like another command.
 //! Only what runs here is listed: what `ssh` or `docker` runs elsewhere asks as such.
 //! An option that is listed too many costs nothing: its value is only read, and only what it holds is judged.
 
@@ -107,18 +108,19 @@ pub(super) static CARRIERS: &[Carrier] = &[
         way: Way::Behind,
         ..words(&["fd", "fdfind"], &[])
     },
-    options(&["rg"], "", "pre hostname-bin"),
+    Carrier { way: Way::Guess, ..options(&["rg"], "", "pre hostname-bin") },
     Carrier {
         attached: &["-exec=", "-toolexec=", "-vettool="],
+        way: Way::Guess,
         ..words(&["go"], &["-exec", "-toolexec", "-vettool"])
     },
     options(&["npm", "npx", "pnpm"], "c", "call"),
     Carrier { operands: true, ..options(&["hyperfine"], "psc", "prepare setup cleanup conclude") },
     Carrier { operands: true, ..words(&["concurrently"], &[]) },
-    options(&["nodemon", "watchexec", "cargo-watch"], "xs", "exec shell"),
+    Carrier { way: Way::Guess, ..options(&["nodemon", "watchexec", "cargo-watch"], "xs", "exec shell") },
     Carrier { way: Way::Guess, ..options(&["cargo"], "s", "shell") },
     Carrier { way: Way::AfterColon, ..options(&["make", "gmake"], "", "eval") },
-    Carrier { attached: &["SHELL="], ..words(&["make", "gmake"], &[]) },
+    Carrier { attached: &["SHELL="], way: Way::Guess, ..words(&["make", "gmake"], &[]) },
     options(TERMINALS, "e", "command"),
     Carrier { operands: true, way: Way::Guess, ..words(TMUX, &["-c"]) },
     options(&["runuser", "sg"], "c", "command session-command"),

@@ -70,11 +70,6 @@ const OUTPUTS: [(&str, &str, &str); 20] = [
     ("rustc", "-o", "--output"),
 ];
 
-/// Whether every argument counts, wherever it stands.
-pub(super) fn gathers(name: &str) -> bool {
-    DISKS.contains(&name) || ALL.contains(&name) && !matches!(name, "mkdir" | "mkfifo" | "mknod")
-}
-
 /// Whether a program of this name writes to what its arguments name.
 pub(super) fn is_listed(name: &str) -> bool {
     let option = OUTPUTS.iter().any(|(program, ..)| *program == name);

@@ -354,7 +354,8 @@ fn is_shell_itself(written: &str) -> bool {
 /// The last component of a name, by the file systems of either kind.
 pub(super) fn base_name(written: &str) -> String {
     let base = written.rsplit(['/', '\\']).next().unwrap_or("").trim_end_matches('\r');
-    let base = base.strip_suffix(".exe").unwrap_or(base);
+    let stem = base.len().checked_sub(4).and_then(|at| base.split_at_checked(at));
+    let base = stem.filter(|(_, end)| end.eq_ignore_ascii_case(".exe")).map_or(base, |(stem, _)| stem);
     // The tools of GNU under the names that they have beside others.
     match base.strip_prefix('g') {
         Some(plain) if GNU.contains(&plain) => plain.to_owned(),

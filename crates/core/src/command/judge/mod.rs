@@ -15,9 +15,10 @@ use super::argument::{self, Argument};
 use super::ask;
 use super::carriers;
 use super::finding::{Finding, Weight};
+use super::names::Collected;
 use super::parse;
 use super::paths::Directory;
-use super::reading::{CommandRule, Piece, Reading, Rules, Unreadable};
+use super::reading::{CommandRule, Names, Piece, Reading, Rules, Unreadable};
 use super::script::{Assignment, Command, Kind, MAX_DEPTH, MAX_HANDED, Piped, Place, Script, Word};
 use super::subscript;
 use super::written::Written;
@@ -38,6 +39,7 @@ pub(super) struct Judge<'r> {
     written: Written<'r>,
     script: Script,
     pieces: Vec<Piece>,
+    names: Collected,
     /// Where relative paths may start from: first where the text has gone to, then the system directories
     /// it has been in.
     directories: Vec<Directory>,
@@ -59,6 +61,7 @@ pub(super) fn judge_counting(text: &str, rules: &Rules<'_>) -> (Reading, usize) 
         written: Written::new(rules.freed),
         script: Script::new(text),
         pieces: Vec::new(),
+        names: Collected::default(),
         directories: vec![Directory::workspace()],
         lost: false,
         room: BRACE_ROOM + text.len(),
@@ -69,7 +72,13 @@ pub(super) fn judge_counting(text: &str, rules: &Rules<'_>) -> (Reading, usize) 
         return (judge.unreadable(text, unreadable), steps);
     }
     let verdict = judge.pieces.iter().map(|piece| piece.verdict).max();
-    (Reading { verdict: verdict.unwrap_or(rules.base), unreadable: None, pieces: judge.pieces }, steps)
+    let mut names = judge.names;
+    for piece in &judge.pieces {
+        names.words(&piece.argv);
+    }
+    let names = names.taken();
+    let verdict = verdict.unwrap_or(rules.base);
+    (Reading { verdict, unreadable: None, pieces: judge.pieces, names }, steps)
 }
 
 /// A reading of a text that cannot be read.
@@ -82,7 +91,8 @@ pub(super) fn refuse(text: &str, unreadable: Unreadable) -> Reading {
         rule: RuleId::new("command.unreadable"),
         reason: format!("It cannot be read: {} (byte {}).", unreadable.reason, unreadable.at),
     };
-    Reading { verdict: Verdict::Disabled, unreadable: Some(unreadable), pieces: vec![piece] }
+    let names = Names::default();
+    Reading { verdict: Verdict::Disabled, unreadable: Some(unreadable), pieces: vec![piece], names }
 }
 
 impl Judge<'_> {
@@ -97,6 +107,7 @@ impl Judge<'_> {
         loop {
             for command in std::mem::take(&mut self.script.commands) {
                 self.script.guessing = self.script.is_guess(command.place.text);
+                self.names.of(&command);
                 self.command(&command)?;
             }
             if !self.script.commands.is_empty() {

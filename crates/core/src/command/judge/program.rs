@@ -16,8 +16,8 @@ use crate::command::reading::Unreadable;
 use crate::command::subscript;
 use crate::command::wrappers;
 
-/// Steps that an operand counts for, from each directory that it may be seen from.
-const OPERAND_STEPS: usize = 4;
+/// Steps that a part of an operand counts for, from each directory that it may be seen from.
+const OPERAND_STEPS: usize = 16;
 /// Steps that each directory on the way to the working directory counts for.
 const DIRECTORY_STEPS: usize = 4;
 
@@ -115,9 +115,16 @@ impl<'r> Judge<'r> {
 
     /// Counts what the families look at in a command of this name.
     pub(super) fn look(&mut self, name: &str, rest: &[Argument]) -> Result<(), Unreadable> {
-        let operands =
-            if families::looks_at_operands(name) { rest.len() * self.directories.len() } else { 0 };
-        self.spend(1 + OPERAND_STEPS * operands)
+        if !families::looks_at_operands(name) {
+            return self.spend(1);
+        }
+        let each = |argument: &Argument| OPERAND_STEPS * argument.atoms.len() + argument.known();
+        self.spend(rest.iter().map(each).sum::<usize>() * self.directories.len())
+    }
+
+    fn look_anywhere(&mut self, name: &str, rest: &[Argument]) -> Result<Option<Finding>, Unreadable> {
+        self.look(name, rest)?;
+        Ok(families::refused_anywhere(name, rest, &self.directories))
     }
 
     pub(super) fn refused(&self, name: &str, rest: &[Argument]) -> Option<Finding> {
@@ -133,27 +140,25 @@ impl<'r> Judge<'r> {
         gathered: &mut Gathered<'_>,
         lines: &mut Vec<Line<'a>>,
     ) -> Result<(), Unreadable> {
+        let ends = arguments.iter().any(|argument| argument.literal() == Some("--"));
         let mut seen: Vec<String> = Vec::new();
         for at in 0..arguments.len() {
             let here = arguments.get(at..).unwrap_or(&[]);
             let Some((first, rest)) = here.split_first() else { break };
             let name = base_name(&first.emptied()).to_ascii_lowercase();
-            if name == "--" {
-                seen.clear();
-            }
-            // It was looked at with all of these operands before, and more.
-            if families::gathers(&name) && seen.contains(&name) {
-                continue;
-            }
-            self.look(&name, rest)?;
-            if families::gathers(&name) {
-                seen.push(name.clone());
-            }
-            if let Some(finding) = families::refused_anywhere(&name, rest, &self.directories) {
+            // Of a name that stands there twice the first sees all that the second does, but for the first mode.
+            let again = !ends && seen.contains(&name);
+            let families =
+                if again { families::again(&name, rest) } else { self.look_anywhere(&name, rest)? };
+            if let Some(finding) = families {
                 gathered.add(finding);
             }
+            self.spend(if families::sets_modes(&name) { rest.len() } else { 1 })?;
+            if families::looks_at_operands(&name) && !again {
+                seen.push(name.clone());
+            }
             if ask::is_shell(&name) && takes_code(rest) || name == "find" {
-                self.spend(OPERAND_STEPS * rest.len())?;
+                self.spend(OPERAND_STEPS * here.len())?;
                 lines.push(line.runs(here));
             }
         }

@@ -3,6 +3,8 @@
 //! Only its expansions run; they are read wherever they stand, quoted or not. Names in arithmetic are evaluated in turn:
 //! that there are any is told, and text that would run something then is kept in mind.
 
+use std::rc::Rc;
+
 use super::dollar::nature_of;
 use super::word::push_plain;
 use super::{Parser, Read};
@@ -22,6 +24,7 @@ impl Parser<'_> {
     pub(super) fn group(&mut self, open: u8, close: u8, live: bool) -> Read<bool> {
         self.enter()?;
         let start = self.pos;
+        let mut escaped = false;
         let mut nesting = 0_usize;
         let mut names = false;
         let mut parts = if live { vec![Part::Plain("_[".to_owned())] } else { Vec::new() };
@@ -32,6 +35,7 @@ impl Parser<'_> {
             if byte == close && nesting == 0 {
                 break;
             }
+            escaped |= live && byte == b'\\' && matches!(self.byte(self.pos + 1), Some(b'$' | b'`'));
             if live && matches!(byte, b'<' | b'>') && self.second() == Some(b'(') {
                 return self.refuse("a process substitution inside `[` cannot be read");
             }
@@ -46,6 +50,9 @@ impl Parser<'_> {
         if live {
             self.script.evaluates |= names;
             self.note(start, &parts);
+        }
+        if escaped {
+            self.expanded_again(start)?;
         }
         self.pos += 1;
         self.depth -= 1;
@@ -81,6 +88,16 @@ impl Parser<'_> {
         let anything =
             |part: &Part| matches!(part, Part::Dynamic(dynamic) if dynamic.nature != Nature::Number);
         Ok(byte == b'$' && coded || parts.iter().skip(before).any(anything))
+    }
+
+    /// What a backslash protects in a subscript runs when the subscript is expanded a second time.
+    fn expanded_again(&mut self, start: usize) -> Read<()> {
+        let place = self.place(start);
+        let text = self.script.slice(place).replace("\\$", "$").replace("\\`", "`");
+        self.spend(text.len());
+        let (carrier, handed) = (self.script.span(place), self.script.handed(self.id));
+        let id = self.script.add_source(Rc::from(text), Some(carrier), handed, self.depth);
+        super::expanded(self.script, id)
     }
 
     /// One element of bracketed text.

@@ -4,10 +4,13 @@
 //! held against several policies. A list of roles or surfaces stands for every pair of them. Tools of servers count
 //! as nobody classed them.
 
+use std::collections::HashMap;
+
 use serde::Deserialize;
 use serde_json::{Value, json};
 use toml::Spanned;
 
+use crate::args::Schema;
 use crate::policy::Policy;
 use crate::policy::condition::object;
 use crate::policy::decision::Decision;
@@ -67,6 +70,11 @@ pub struct Case {
     pub rule: Option<String>,
 }
 
+/// Whether a text is a table of expectations, whatever its file is named: no policy has `[[case]]`.
+pub fn is_cases(text: &str) -> bool {
+    toml::from_str::<toml::Table>(text).is_ok_and(|table| table.contains_key("case"))
+}
+
 /// Reads a table of expectations.
 ///
 /// # Errors
@@ -78,11 +86,27 @@ pub fn read_cases(source: &str, text: &str) -> Result<Vec<Case>, PolicyError> {
     }
     let file: CasesFile = toml::from_str(text).map_err(|e| PolicyError::of_toml(source, text, &e))?;
     let mut cases = Vec::new();
+    let mut schemas = HashMap::new();
     for row in file.case {
         let line = line_of(text, row.span().start);
-        cases.extend(of_row(source, line, row.into_inner()).map_err(|problem| error(line, problem))?);
+        let rows = of_row(source, line, row.into_inner()).map_err(|problem| error(line, problem))?;
+        if let Some(case) = rows.first() {
+            fits(case, &mut schemas).map_err(|problem| error(line, problem))?;
+        }
+        cases.extend(rows);
     }
     Ok(cases)
+}
+
+/// Holds the arguments of a case against the schema of its tool, where the tool is one of Enclos. A row says what it is
+/// about and may leave the rest out. `schemas`: those that were compiled so far.
+fn fits(case: &Case, schemas: &mut HashMap<String, Option<Schema>>) -> Result<(), Problem> {
+    let schema = schemas.entry(case.tool.clone()).or_insert_with(|| {
+        let spec = crate::tool::built_in().into_iter().find(|spec| spec.name == case.tool);
+        spec.and_then(|spec| Schema::of_part(&spec.schema).ok())
+    });
+    let held = schema.as_ref().map_or(Ok(()), |schema| schema.holds(&case.args));
+    held.map_err(|error| Problem::Shape(format!("the case of `{}`: {error}", case.tool)))
 }
 
 /// The expectations of one row: one for each role and surface.

@@ -7,10 +7,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
+use super::witness::{self, Call};
 use crate::ids::RuleId;
 use crate::policy::Policy;
 use crate::policy::decision::Decision;
 use crate::policy::judge::Caller;
+use crate::policy::load::Loaded;
 use crate::policy::rule::Rule;
 use crate::policy::subject::Pattern;
 use crate::policy::tool::Tool;
@@ -27,6 +29,8 @@ pub enum Seen {
     Tool,
     /// Commands that begin with these words.
     Command,
+    /// A call that a rule on arguments speaks of.
+    Call,
 }
 
 /// What a policy answers in a cell.
@@ -83,7 +87,7 @@ pub struct Where {
 pub struct CellChange {
     /// What the cells stand for.
     pub seen: Seen,
-    /// The name of the category or tool, or the first words of the commands.
+    /// The name of the category or tool, the first words of the commands, or the call.
     pub name: String,
     /// The answer of the old policy.
     pub before: Answer,
@@ -111,7 +115,7 @@ pub(super) fn changes(old: &Policy, new: &Policy) -> Vec<CellChange> {
     let rules: Vec<&Rule> = [old, new].into_iter().flat_map(rules_of).collect();
     let places = told_apart(&rules);
     let mut out = Vec::new();
-    for probe in probes(&rules) {
+    for probe in probes(&rules).into_iter().chain(witnesses(old, new)) {
         let mut alike: BTreeMap<(Answer, Answer), Vec<Cell>> = BTreeMap::new();
         for ((role, surface), stands_for) in &places {
             let caller = Caller { tool: &probe.tool, role: *role, surface: *surface };
@@ -131,6 +135,45 @@ pub(super) fn changes(old: &Policy, new: &Policy) -> Vec<CellChange> {
         }));
     }
     out
+}
+
+/// What a person has to compare by eye: rules on arguments for which no call can be made.
+pub(super) fn unseen(old: &Policy, new: &Policy) -> Vec<String> {
+    let conditional = on_arguments(old, new).filter(|(_, rule)| !rule.conditions.is_empty());
+    let without = conditional.filter(|(layer, rule)| witness::calls(layer, rule).is_empty());
+    let notes: BTreeSet<String> = without.map(|(_, rule)| witness::missing(rule)).collect();
+    notes.into_iter().collect()
+}
+
+/// The enforced rules on arguments of both policies.
+fn on_arguments<'p>(old: &'p Policy, new: &'p Policy) -> impl Iterator<Item = (&'p Loaded, &'p Rule)> {
+    let layers = old.layers.iter().chain(&new.layers);
+    let rules = layers.flat_map(|layer| layer.rules.iter().map(move |rule| (layer, rule)));
+    rules.filter(|(_, rule)| rule.about_arguments() && !rule.shadow)
+}
+
+/// The calls that the rules on arguments speak of.
+fn witnesses(old: &Policy, new: &Policy) -> Vec<Probe> {
+    let mut known = BTreeSet::new();
+    let calls = on_arguments(old, new).flat_map(|(layer, rule)| {
+        let seen = if rule.command.is_empty() { Seen::Call } else { Seen::Command };
+        witness::calls(layer, rule).into_iter().map(move |call| (seen, call))
+    });
+    let probe = |(seen, Call { tool, args }): (Seen, Call)| {
+        let command = args.get("command").and_then(Value::as_str).filter(|_| seen == Seen::Command);
+        let name = command.map_or_else(|| format!("{} {args}", class_of(&tool)), str::to_owned);
+        Probe { seen, name, tool, args: Some(args) }
+    };
+    calls.map(probe).filter(|probe| known.insert((probe.seen, probe.name.clone()))).collect()
+}
+
+/// A tool, with its class where that is not known by its name.
+fn class_of(tool: &Tool<'_>) -> String {
+    let egress = if tool.egress() { ", egress" } else { "" };
+    match tool.server() {
+        None => tool.name().to_owned(),
+        Some(_) => format!("{} ({}{egress})", tool.name(), tool.category()),
+    }
 }
 
 fn rules_of(policy: &Policy) -> impl Iterator<Item = &Rule> {
@@ -187,21 +230,26 @@ fn probes(rules: &[&Rule]) -> Vec<Probe> {
 
 /// Tools of the servers that rules name, in each class that such a tool may have.
 fn of_servers(rules: &[&Rule]) -> Vec<Probe> {
+    let probe = |tool: Tool<'static>| Probe { seen: Seen::Tool, name: class_of(&tool), tool, args: None };
+    served(rules).into_iter().map(probe).collect()
+}
+
+/// As [`of_servers`], the tools.
+pub(super) fn served(rules: &[&Rule]) -> Vec<Tool<'static>> {
     let slashed =
         |pattern: &Pattern| Some(pattern.as_text().replace('*', "any")).filter(|name| name.contains('/'));
     let tools = rules.iter().flat_map(|rule| &rule.subject.tools).filter_map(slashed);
     let servers = rules.iter().flat_map(|rule| &rule.subject.servers);
     let servers = servers.map(|server| format!("{}/any", server.as_text().replace('*', "any")));
     let names: BTreeSet<String> = tools.chain(servers).collect();
-    let classes =
-        [Category::Read, Category::Write, Category::Delete].map(|class| [(class, false), (class, true)]);
-    let probe = |name: &String, (class, egress): (Category, bool)| Probe {
-        seen: Seen::Tool,
-        name: format!("{name} ({class}{})", if egress { ", egress" } else { "" }),
-        tool: Tool::classed(name.clone(), class, egress),
-        args: None,
-    };
-    names.iter().flat_map(|name| classes.into_iter().flatten().map(move |class| probe(name, class))).collect()
+    names.iter().flat_map(|name| classes(name)).collect()
+}
+
+/// A tool of a server in each class that it may have.
+pub(super) fn classes(name: &str) -> Vec<Tool<'static>> {
+    let classes = [Category::Read, Category::Write, Category::Delete].into_iter();
+    let classes = classes.flat_map(|class| [(class, false), (class, true)]);
+    classes.map(|(class, egress)| Tool::classed(name.to_owned(), class, egress)).collect()
 }
 
 /// A word as bash takes it for itself.

@@ -13,6 +13,7 @@ use crate::ids::RuleId;
 use crate::policy::Policy;
 use crate::policy::load::Loaded;
 use crate::policy::rule::Rule;
+use crate::policy::scope::Scope;
 use crate::policy::settings::Settings;
 
 /// What two policies say differently.
@@ -24,6 +25,9 @@ pub struct Difference {
     pub settings: Vec<SettingChange>,
     /// Cells of role × category × surface, tools and commands that are answered otherwise.
     pub cells: Vec<CellChange>,
+    /// What could not be compared, in words: rules on arguments for which no call can be made.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
 }
 
 /// A rule that is not the same in both.
@@ -62,30 +66,57 @@ impl Difference {
 impl Policy {
     /// What another policy, in the place of this one, would say differently.
     pub fn difference(&self, new: &Self) -> Difference {
+        self.compared(new, Scopes::Placed)
+    }
+
+    /// As [`Policy::difference`], where a policy is of texts that stand in no scope yet: only whether a rule is of a
+    /// repository counts then.
+    pub fn difference_without_scopes(&self, new: &Self) -> Difference {
+        self.compared(new, Scopes::Assumed)
+    }
+
+    fn compared(&self, new: &Self, scopes: Scopes) -> Difference {
+        let rules = rules(&written(self, scopes), &written(new, scopes));
+        let notes = if rules.is_empty() { Vec::new() } else { cells::unseen(self, new) };
         Difference {
-            rules: rules(self, new),
+            rules,
             settings: settings(&self.settings, &new.settings),
             cells: cells::changes(self, new),
+            notes,
         }
     }
 }
 
+/// What the scopes of two policies are worth.
+#[derive(Clone, Copy)]
+enum Scopes {
+    /// Each text stands in its scope.
+    Placed,
+    /// Those of one policy, or of both, follow from how it was named alone.
+    Assumed,
+}
+
 /// A rule with its fields.
+#[derive(Clone)]
 struct Written<'p> {
     rule: &'p Rule,
     fields: Map<String, Value>,
 }
 
-fn written(policy: &Policy) -> Vec<Written<'_>> {
+fn written(policy: &Policy, scopes: Scopes) -> Vec<Written<'_>> {
+    let scope = |layer: &Loaded| match (scopes, layer.scope) {
+        (Scopes::Placed, scope) | (Scopes::Assumed, scope @ Scope::Repository) => Some(scope),
+        (Scopes::Assumed, _) => None,
+    };
     let of = |layer: &Loaded, rule: &Rule| {
         let fields = rule.written().into_iter().map(|(field, value)| (field.to_owned(), value));
-        fields.chain([("scope".to_owned(), json!(layer.scope))]).collect()
+        fields.chain(scope(layer).map(|scope| ("scope".to_owned(), json!(scope)))).collect()
     };
     let each = policy.layers.iter().flat_map(|layer| layer.rules.iter().map(move |rule| (layer, rule)));
     each.map(|(layer, rule)| Written { rule, fields: of(layer, rule) }).collect()
 }
 
-fn rules(old: &Policy, new: &Policy) -> Vec<RuleChange> {
+fn rules(old: &[Written<'_>], new: &[Written<'_>]) -> Vec<RuleChange> {
     type Same = fn(&Written<'_>, &Written<'_>) -> bool;
     // A named rule is that name; of the others the same words first, then the same number.
     let ways: [Same; 3] = [
@@ -93,8 +124,8 @@ fn rules(old: &Policy, new: &Policy) -> Vec<RuleChange> {
         |a, b| !a.rule.named && !b.rule.named && a.fields == b.fields,
         |a, b| !a.rule.named && !b.rule.named && a.rule.id == b.rule.id,
     ];
-    let mut before = written(old);
-    let mut after = written(new);
+    let mut before = old.to_vec();
+    let mut after = new.to_vec();
     let mut out = Vec::new();
     for same in ways {
         for was in std::mem::take(&mut before) {

@@ -6,6 +6,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
+use super::witness::Call;
 use crate::ids::RuleId;
 use crate::policy::condition::object;
 use crate::policy::error::{PolicyError, Problem};
@@ -36,6 +37,18 @@ impl Held {
     /// Whether the rule decides the example as its author says.
     pub(in crate::policy) fn passed(&self) -> bool {
         self.wanted == self.got
+    }
+
+    /// Whether it shows a call that `rule` speaks of.
+    pub(super) fn shows(&self, rule: &Rule) -> bool {
+        self.rule == rule.id && self.wanted && self.passed()
+    }
+
+    /// The call.
+    pub(super) fn call(&self) -> Call {
+        let class = Tool::named(&self.tool);
+        let tool = Tool::classed(self.tool.clone(), class.category(), class.egress());
+        Call { tool, args: self.args.clone() }
     }
 
     /// What is wrong with an example that did not pass.

@@ -7,8 +7,9 @@ mod cases;
 mod cells;
 mod difference;
 mod examples;
+mod witness;
 
-pub use cases::{Case, read_cases};
+pub use cases::{Case, is_cases, read_cases};
 pub use cells::{Answer, CellChange, Direction, Seen, Where};
 pub use difference::{Difference, RuleChange, SettingChange};
 pub use examples::ExampleResult;

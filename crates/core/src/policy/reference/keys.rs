@@ -194,7 +194,13 @@ const APPROVALS: &[Key] = &[
 ];
 
 const OF_REPOSITORY: &[Key] = &[
-    setting("policy", Form::Truth, "true", EVERY_YES, "take the repository's `.enclos.toml`"),
+    setting(
+        "policy",
+        Form::Truth,
+        "true",
+        "only the instance's policy may say `false`",
+        "take the repository's `.enclos.toml`",
+    ),
     setting(
         "instructions",
         Form::Truth,

@@ -1,5 +1,5 @@
-//! Leaves the host's file system for good, then gives up every privilege but the four that making the namespaces
-//! of a command, emptying its bounding set, and watching the disk need.
+//! Leaves the host's file system for good, then gives up every privilege but the five that making the namespaces
+//! of a command, emptying its bounding set, and watching what it uses need.
 use crate::fault::{At, Done};
 use enclos_init::sys::{self, MountFlags};
 use enclos_init::wire::Step;
@@ -31,6 +31,7 @@ pub(super) fn seal() -> Done<()> {
 const KEPT: CapabilitySet = CapabilitySet::SYS_ADMIN
     .union(CapabilitySet::SETPCAP)
     .union(CapabilitySet::DAC_READ_SEARCH)
+    .union(CapabilitySet::SYS_PTRACE)
     .union(CapabilitySet::KILL);
 
 /// Gives up the rest, and checks that Landlock and seccomp are there.

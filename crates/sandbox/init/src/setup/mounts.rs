@@ -1,11 +1,12 @@
 //! Toolchains, caches and dependency folders: read-only, or with writes that go to a layer thrown away at the end.
 use super::root::{BELOW, LAYER};
-use super::workspace::overlay;
+use super::workspace::{overlay, read_only};
 use super::{attach, place, put};
 use crate::fault::{At, Done};
 use crate::given;
 use enclos_init::sys::{self, MountFlags};
 use enclos_init::wire::{MountIn, Step};
+use rustix::mount::MountAttrFlags;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
@@ -19,14 +20,17 @@ pub(super) fn make(mounts: &[MountIn]) -> Done<()> {
         let tree = given(mount.tree)?;
         let point = point(mount).at(STEP, &what)?;
         sys::set_mount(tree.as_fd(), MountFlags::READ_ONLY, true, None).at(STEP, &what)?;
-        match mount.scratch {
-            None => put(tree.as_fd(), point.as_fd()).at(STEP, &what)?,
-            Some(number) => {
-                // On top of those before it, which their overlays hold already.
-                attach(tree.as_fd(), BELOW).at(STEP, &what)?;
-                overlay(point.as_fd(), BELOW, &format!("{LAYER}/scratch/{number}")).at(STEP, &what)?;
-            }
+        if mount.file {
+            put(tree.as_fd(), point.as_fd()).at(STEP, &what)?;
+            continue;
         }
+        // On top of those before it, which their overlays hold already.
+        attach(tree.as_fd(), BELOW).at(STEP, &what)?;
+        match mount.scratch {
+            None => read_only(point.as_fd(), BELOW, MountAttrFlags::empty()),
+            Some(number) => overlay(point.as_fd(), BELOW, &format!("{LAYER}/scratch/{number}")),
+        }
+        .at(STEP, &what)?;
     }
     Ok(())
 }

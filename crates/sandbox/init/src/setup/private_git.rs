@@ -1,5 +1,7 @@
 //! The private `.git`: a file system in memory, filled with what the gateway wrote, the repository's objects beside
 //! it, read-only. It is thrown away with the sandbox.
+use super::root::BELOW;
+use super::workspace::read_only;
 use super::{attach, bind_read_only, place, put};
 use crate::fault::{At, Done, refused};
 use crate::given;
@@ -58,7 +60,9 @@ fn objects(number: usize, tree: i32) -> Done<()> {
     let tree = given(tree)?;
     sys::set_mount(tree.as_fd(), MountFlags::DATA, true, None).at(STEP, &what)?;
     std::fs::create_dir(&path).at(STEP, &what)?;
-    attach(tree.as_fd(), &path).at(STEP, &what)?;
+    attach(tree.as_fd(), BELOW).at(STEP, &what)?;
+    let point = place(&path).at(STEP, &what)?;
+    read_only(point.as_fd(), BELOW, MountAttrFlags::MOUNT_ATTR_NOEXEC).at(STEP, &what)?;
     for list in ["info/alternates", "info/http-alternates"] {
         let list = format!("{path}/{list}");
         match std::fs::symlink_metadata(&list) {

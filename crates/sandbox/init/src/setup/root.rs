@@ -15,6 +15,7 @@ pub(super) const LOWER: &str = "../lower";
 pub(super) const LAYER: &str = "../layer";
 pub(super) const MASK: &str = "../mask";
 pub(super) const BELOW: &str = "../below";
+pub(super) const NOTHING: &str = "../nothing";
 
 /// An empty root, as the current directory, and beside it room for the layers.
 pub(super) fn make() -> Done<()> {
@@ -25,7 +26,7 @@ pub(super) fn make() -> Done<()> {
     directory(Step::Root, &root)?;
     memory(&root, "mode=0755,size=16m,nr_inodes=16k").at(Step::Root, "mounting an empty root")?;
     std::env::set_current_dir(&root).at(Step::Root, "entering the empty root")?;
-    for path in [LOWER, LAYER, MASK, BELOW] {
+    for path in [LOWER, LAYER, MASK, BELOW, NOTHING] {
         directory(Step::Root, path)?;
     }
     for path in ["workspace", "run/git", "var/empty", "home/agent", "tmp", "proc", "opt"] {

@@ -1,7 +1,7 @@
 //! The copy-on-write workspace: an overlay of the session's layer over a mask over the repository. Hidden names are
 //! whiteouts in the mask, which lives in memory; the repository itself is only ever a lower layer. At the end it is
 //! proved that the agent can write.
-use super::root::{LAYER, LOWER, MASK};
+use super::root::{LAYER, LOWER, MASK, NOTHING};
 use super::{attach, memory, place, put};
 use crate::fault::{At, Done, refused};
 use crate::given;
@@ -44,21 +44,41 @@ pub(super) fn make(setup: &Setup, mask: &[u8]) -> Done<OwnedFd> {
 /// An overlay on a place, whose changes go to `upper` and `work` in the folder `changes`. The names are relative: the
 /// mount table shows them, and they lead nowhere.
 pub(super) fn overlay(point: BorrowedFd<'_>, lower: &str, changes: &str) -> io::Result<()> {
-    let context = rustix::mount::fsopen(c"overlay", FsOpenFlags::FSOPEN_CLOEXEC)?;
-    rustix::mount::fsconfig_set_flag(&context, c"userxattr")?;
-    for (name, value) in [
-        ("lowerdir", lower),
-        ("upperdir", &format!("{changes}/upper")),
-        ("workdir", &format!("{changes}/work")),
+    let (upper, work) = (format!("{changes}/upper"), format!("{changes}/work"));
+    let more = [
+        ("upperdir", upper.as_str()),
+        ("workdir", &work),
         ("redirect_dir", "nofollow"),
         ("metacopy", "off"),
         ("index", "off"),
-    ] {
-        rustix::mount::fsconfig_set_string(&context, name, value)?;
+    ];
+    mount_overlay(point, lower, &more, MountAttrFlags::empty())
+}
+
+/// The directory `lower` on a place, with nothing to be written. A plain mount of it would do as well, but for the mount
+/// table: that would name where the directory is on the host.
+pub(super) fn read_only(point: BorrowedFd<'_>, lower: &str, attributes: MountAttrFlags) -> io::Result<()> {
+    // The kernel takes no single layer.
+    let lower = format!("{lower}:{NOTHING}");
+    let more = [("redirect_dir", "nofollow"), ("metacopy", "off")];
+    mount_overlay(point, &lower, &more, MountAttrFlags::MOUNT_ATTR_RDONLY | attributes)
+}
+
+fn mount_overlay(
+    point: BorrowedFd<'_>,
+    lower: &str,
+    more: &[(&str, &str)],
+    attributes: MountAttrFlags,
+) -> io::Result<()> {
+    let context = rustix::mount::fsopen(c"overlay", FsOpenFlags::FSOPEN_CLOEXEC)?;
+    rustix::mount::fsconfig_set_flag(&context, c"userxattr")?;
+    rustix::mount::fsconfig_set_string(&context, "lowerdir", lower)?;
+    for (name, value) in more {
+        rustix::mount::fsconfig_set_string(&context, *name, *value)?;
     }
     rustix::mount::fsconfig_create(&context)?;
-    let attributes = MountAttrFlags::MOUNT_ATTR_NOSUID | MountAttrFlags::MOUNT_ATTR_NODEV;
-    let mount = rustix::mount::fsmount(&context, FsMountFlags::FSMOUNT_CLOEXEC, attributes)?;
+    let plain = MountAttrFlags::MOUNT_ATTR_NOSUID | MountAttrFlags::MOUNT_ATTR_NODEV;
+    let mount = rustix::mount::fsmount(&context, FsMountFlags::FSMOUNT_CLOEXEC, plain | attributes)?;
     put(mount.as_fd(), point)
 }
 

@@ -3,6 +3,7 @@
 //! then raw bytes. It starts nothing and keeps nothing.
 mod delete;
 mod list;
+mod look;
 mod nearest;
 mod path;
 mod read;
@@ -62,6 +63,7 @@ fn execute(op: &FileOp) -> Answer {
         FileOp::ReadBytes { path, max } => read::bytes(path, *max),
         FileOp::List { path } => list::list(path),
         FileOp::Stat { path } => list::stat(path),
+        FileOp::Look { words } => Ok(look::look(words)),
         FileOp::Glob { pattern, path } => search::glob(pattern, path),
         FileOp::Grep { regex, path, include } => search::grep(regex, path, include.as_deref()),
         FileOp::Write { path, content } => write::write(path, content),

@@ -53,6 +53,15 @@ impl Place {
         ))
     }
 
+    /// The path as it is told: relative to the workspace where it is below it; empty for the workspace itself.
+    pub(super) fn told(&self) -> String {
+        if self.root == WORKSPACE {
+            shown(&self.below)
+        } else {
+            shown(&Path::new(self.root).join(&self.below))
+        }
+    }
+
     /// Opens it. No link on the way may lead out of the folder.
     pub(super) fn open(&self, flags: OFlags) -> Result<OwnedFd, Fault> {
         open_below(self.root, &self.below, flags).map_err(|errno| self.refused(errno))

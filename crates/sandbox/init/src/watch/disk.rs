@@ -1,5 +1,6 @@
 //! The size of the session's layer. Free space of its file system tells cheaply whether anything was written at all;
-//! only then, and never more than a twentieth of the time, the layer is walked and added up.
+//! only then, and never more than a twentieth of the time, the layer is walked and added up. Every entry counts as one
+//! block at least, so that files without content count too.
 use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags};
 use std::ffi::CString;
 use std::os::fd::OwnedFd;
@@ -7,23 +8,29 @@ use std::time::{Duration, Instant};
 
 /// Most entries of one walk.
 const ENTRIES: u64 = 5_000_000;
+/// What an entry counts at least.
+const BLOCK: u64 = 4096;
 
 pub(super) struct Disk {
     layer: OwnedFd,
     ceiling: u64,
     used: u64,
+    /// How much over the ceiling is borne, so that a command that tidies up is not ended, and one that adds more is.
+    over: Over,
     free: u64,
     next: Option<Instant>,
 }
 
 impl Disk {
     pub(super) fn new(layer: OwnedFd, ceiling: u64) -> Self {
-        Self { layer, ceiling, used: 0, free: 0, next: None }
+        Self { layer, ceiling, used: 0, over: Over::Not, free: 0, next: None }
     }
 
-    /// Whether the layer is over its ceiling.
-    pub(super) fn over(&mut self) -> bool {
-        let free = rustix::fs::fstatvfs(&self.layer).map_or(0, |stat| stat.f_bfree * stat.f_frsize);
+    /// Whether the layer is over its ceiling, with the `held` bytes of files that were removed from it.
+    pub(super) fn over(&mut self, held: impl FnOnce() -> u64) -> bool {
+        let free = rustix::fs::fstatvfs(&self.layer).map_or(0, |stat| {
+            (stat.f_bfree * stat.f_frsize).saturating_add(stat.f_ffree.saturating_mul(BLOCK))
+        });
         let written = self.free.saturating_sub(free);
         let room = self.ceiling.saturating_sub(self.used);
         let due = match self.next {
@@ -35,12 +42,42 @@ impl Disk {
         };
         if due {
             let start = Instant::now();
-            self.used = size(&self.layer);
+            self.used = size(&self.layer).saturating_add(held());
             self.free = free;
             self.next = Some(Instant::now() + start.elapsed() * 20);
         }
-        self.used > self.ceiling
+        if self.used <= self.ceiling {
+            self.over = Over::Not;
+        }
+        match self.over {
+            Over::Not if self.used > self.ceiling => {
+                self.over = Over::Now;
+                true
+            }
+            Over::Not => false,
+            Over::Now => true,
+            Over::By(borne) => self.used > borne,
+        }
     }
+
+    /// No command is at work: what those that went over the ceiling left is measured, once, and borne from now on.
+    pub(super) fn settle(&mut self) {
+        if self.over == Over::Now {
+            self.used = size(&self.layer);
+            self.over = Over::By(self.used);
+        }
+    }
+}
+
+/// How it stands with the ceiling.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Over {
+    /// Below.
+    Not,
+    /// Above, and the commands that did it are being ended.
+    Now,
+    /// Above by what they left.
+    By(u64),
 }
 
 /// Bytes held by everything below `root`. Goes down and up by one open directory at a time, so that a tree of any
@@ -83,7 +120,8 @@ fn below(here: &OwnedFd, bytes: &mut u64, entries: &mut u64) -> Vec<CString> {
         }
         *entries += 1;
         let Ok(stat) = rustix::fs::statat(here, name, AtFlags::SYMLINK_NOFOLLOW) else { continue };
-        *bytes = bytes.saturating_add(u64::try_from(stat.st_blocks).unwrap_or(0).saturating_mul(512));
+        let blocks = u64::try_from(stat.st_blocks).unwrap_or(0).saturating_mul(512);
+        *bytes = bytes.saturating_add(blocks.max(BLOCK));
         if FileType::from_raw_mode(stat.st_mode).is_dir() {
             folders.push(name.to_owned());
         }
