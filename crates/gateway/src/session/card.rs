@@ -117,7 +117,8 @@ pub(super) fn lines(card: &Card) -> usize {
 fn needs(approval: &Approval) -> String {
     let needs = approval.needs;
     if !needs.several() {
-        return String::new();
+        let person = "a person at a terminal: the answer of a program does not count";
+        return if needs.person { person.to_owned() } else { String::new() };
     }
     let role = needs.role.map_or_else(|| "any role".to_owned(), |role| format!("the role {role} or above"));
     format!(
