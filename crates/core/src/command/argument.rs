@@ -102,6 +102,19 @@ impl Argument {
         self.atoms.iter().any(|atom| matches!(atom, Atom::Glob(_)))
     }
 
+    /// Whether at run time it may be this text. Says yes where it cannot be told.
+    pub(super) fn may_spell(&self, text: &str) -> bool {
+        let known = |atom: Option<&Atom>| match atom {
+            Some(Atom::Text(known)) => known.clone(),
+            Some(Atom::Glob(_) | Atom::Tilde(_) | Atom::Dynamic(_)) | None => String::new(),
+        };
+        if let Some(literal) = self.literal() {
+            return literal == text;
+        }
+        let (head, tail) = (known(self.atoms.first()), known(self.atoms.last()));
+        head.len() + tail.len() <= text.len() && text.starts_with(&head) && text.ends_with(&tail)
+    }
+
     /// Whether it may vanish: expansions outside quotes and nothing else.
     pub(super) fn may_vanish(&self) -> bool {
         self.atoms.iter().all(|atom| matches!(atom, Atom::Dynamic(dynamic) if !dynamic.quoted))

@@ -21,6 +21,7 @@ mod parse;
 mod paths;
 mod reading;
 mod script;
+mod subscript;
 #[cfg(test)]
 mod tests;
 mod wrappers;

@@ -26,7 +26,10 @@ impl Collected {
     pub(super) fn of(&mut self, command: &Command) {
         let values = command.assignments.iter().flat_map(|assignment| &assignment.values);
         let redirected = command.redirects.iter().filter_map(|redirect| match &redirect.action {
-            Action::Read(word) | Action::Write(word) | Action::DescriptorOrFile(word) => Some(word),
+            Action::Read(word)
+            | Action::Write(word)
+            | Action::DescriptorOrFile(word)
+            | Action::ExpandedTwice(word) => Some(word),
             Action::Descriptor | Action::Here(_) | Action::HereString(_) => None,
         });
         for word in command.words.iter().chain(values).chain(redirected) {

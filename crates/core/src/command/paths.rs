@@ -44,7 +44,7 @@ const DEVICES: [&str; 5] = ["null", "zero", "stdout", "stderr", "tty"];
 /// The mark of the home directory as the first component.
 const HOME: &str = "~";
 /// The longest run of components that is told apart.
-const MAX_COMPONENTS: usize = 512;
+const MAX_COMPONENTS: usize = 128;
 
 /// A unit of a component.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -88,6 +88,11 @@ impl Directory {
                 .collect::<Option<String>>()
         };
         path.components.iter().map(known).collect::<Option<Vec<_>>>().map(Self)
+    }
+
+    /// How deep it lies.
+    pub(super) fn depth(&self) -> usize {
+        self.0.len()
     }
 
     /// Whether it belongs to the system, or is a home directory.

@@ -57,6 +57,10 @@ pub(super) struct Script {
     pub(super) guessing: bool,
     /// Second attempts at text that begins like arithmetic.
     pub(super) retries: usize,
+    /// Values of variables are read as names or in arithmetic somewhere.
+    pub(super) evaluates: bool,
+    /// Texts that run something if they are ever read so, and where they stand.
+    pub(super) hidden: Vec<(Place, String)>,
 }
 
 /// The body of a here-document.
@@ -81,7 +85,7 @@ pub(super) enum Kind {
     Loop,
     /// `${!name}` and `${name@P}`: the value is itself read as a name or as shell text.
     Evaluated,
-    /// `(( … ))`; `names` when it reads or sets variables.
+    /// `(( … ))`, `$(( … ))` and subscripts; `names` when it reads or sets variables, whose values are evaluated in turn.
     Arithmetic {
         /// A variable occurs.
         names: bool,
@@ -149,8 +153,10 @@ pub(super) enum Action {
     Write(Word),
     /// `<&`, `>&` with a number or `-`: copies or closes a descriptor.
     Descriptor,
-    /// `<&` or `>&` with any other word: a descriptor or a file, known at run time only.
+    /// `<&` or `2>&` with any other word: a descriptor, known at run time only.
     DescriptorOrFile(Word),
+    /// `>&` with any other word: a descriptor or a file. Bash expands the word, and what comes of it once more.
+    ExpandedTwice(Word),
     /// `<<`, `<<-`: the index of the here-document.
     Here(usize),
     /// `<<<`.
@@ -211,6 +217,8 @@ pub(super) enum Nature {
     Process,
     /// `?( … )` and its like: a pattern that matches any of several.
     Pattern,
+    /// The elements of `name=( … )`, which are read where they stand.
+    Elements,
 }
 
 impl Script {

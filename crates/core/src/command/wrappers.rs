@@ -15,6 +15,8 @@ pub(super) enum Inside<'a> {
     Command(&'a [Argument]),
     /// It hands this text, from this argument, to a shell, and runs the command behind it, if any.
     Code(String, &'a Argument, &'a [Argument]),
+    /// It cuts this text, from this argument, into words of its own command line, before these arguments.
+    Split(String, &'a Argument, &'a [Argument]),
     /// It joins these arguments and hands them to a shell.
     Joined(&'a [Argument]),
     /// It runs nothing: it only prints, or has no command.
@@ -40,6 +42,10 @@ pub(super) struct Wrapper {
     joined: bool,
     /// What it runs is put together from its input: never allowed without asking.
     pub(super) hands_on: bool,
+    /// The option whose value is cut into words of its own.
+    splits: &'static [Name],
+    /// What it does besides: the rule and the sentence.
+    pub(super) effect: Option<(&'static str, &'static str)>,
 }
 
 const fn plain(names: &'static [&'static str], options: Options, operands: usize) -> Wrapper {
@@ -52,6 +58,8 @@ const fn plain(names: &'static [&'static str], options: Options, operands: usize
         code: &[],
         joined: false,
         hands_on: false,
+        splits: &[],
+        effect: None,
     }
 }
 
@@ -62,7 +70,7 @@ const fn opts(flags: &'static str, valued: &'static str, long: &'static str) -> 
 const WRAPPERS: [Wrapper; 20] = [
     Wrapper {
         assigns: true,
-        code: &[Name::Short('S'), Name::Long("split-string")],
+        splits: &[Name::Short('S'), Name::Long("split-string")],
         ..plain(
             &["env"],
             opts(
@@ -131,6 +139,7 @@ const WRAPPERS: [Wrapper; 20] = [
     },
     Wrapper {
         code: &[Name::Short('c'), Name::Long("command")],
+        effect: Some(("command.ask.redirect", "`flock` creates the file that it locks.")),
         ..plain(
             &["flock"],
             opts(
@@ -163,7 +172,10 @@ const WRAPPERS: [Wrapper; 20] = [
         prints: &[Name::Short('p'), Name::Long("pid")],
         ..plain(&["taskset"], opts("acp", "", "all-tasks cpu-list pid"), 1)
     },
-    plain(&["chroot"], opts("", "", "userspec= groups= skip-chdir"), 1),
+    Wrapper {
+        effect: Some(("command.ask.unknown", "`chroot` runs the programs of another root.")),
+        ..plain(&["chroot"], opts("", "", "userspec= groups= skip-chdir"), 1)
+    },
     Wrapper {
         joined: true,
         hands_on: true,
@@ -266,6 +278,21 @@ pub(super) fn find(name: &str) -> Option<&'static Wrapper> {
     ALL.iter().find(|wrapper| wrapper.names.contains(&name))
 }
 
+/// The command behind all wrappers, where it can be told; nothing when the last of them has none.
+pub(super) fn innermost(arguments: &[Argument]) -> &[Argument] {
+    let mut inner = arguments;
+    while let Some((first, rest)) = inner.split_first() {
+        let name = first.emptied();
+        let Some(wrapper) = find(name.rsplit('/').next().unwrap_or("")) else { break };
+        match wrapper.inside(rest) {
+            Inside::Command(behind) => inner = behind,
+            Inside::Nothing => return &[],
+            Inside::Code(..) | Inside::Split(..) | Inside::Joined(_) | Inside::Unknown => break,
+        }
+    }
+    inner
+}
+
 /// Whether a program of this name runs the command behind its options.
 pub(super) fn is_runner(name: &str) -> bool {
     RUNNERS.contains(&name) || ["ld-linux", "ld-musl", "ld.so"].iter().any(|loader| name.starts_with(loader))
@@ -305,6 +332,16 @@ impl Wrapper {
         }
         let first = given.operands.first().copied().unwrap_or(arguments.len());
         let rest = arguments.get(first..).unwrap_or(&[]);
+        let splits = given.options.iter().find(|(name, _)| self.splits.contains(name));
+        if let Some((_, Some(value))) = splits {
+            let (text, at) = match value {
+                Value::Separate(at) => (None, *at),
+                Value::Attached(text, at) => (Some(*text), *at),
+            };
+            let Some(carrier) = arguments.get(at) else { return Inside::Nothing };
+            let text = text.map_or_else(|| carrier.emptied(), str::to_owned);
+            return Inside::Split(text, carrier, arguments.get(at + 1..).unwrap_or(&[]));
+        }
         let code =
             given.options.iter().find(|(name, _)| self.code.contains(name)).and_then(|(_, value)| *value);
         match code {
@@ -342,6 +379,19 @@ impl Wrapper {
             _ if self.joined => Inside::Joined(command),
             _ => Inside::Command(command),
         }
+    }
+
+    /// The text that `xargs` replaces by its input.
+    pub(super) fn mark(&self, arguments: &[Argument]) -> Option<String> {
+        let given = options::read(arguments, &self.options, Style::UpToOperand);
+        let marks = |name: &Name| matches!(name, Name::Short('I' | 'i') | Name::Long("replace"));
+        let (_, value) = given.options.iter().rfind(|(name, _)| marks(name))?;
+        let text = match value {
+            Some(Value::Separate(at)) => arguments.get(*at).map(Argument::emptied),
+            Some(Value::Attached(text, _)) => Some((*text).to_owned()),
+            None => None,
+        };
+        Some(text.filter(|text| !text.is_empty()).unwrap_or_else(|| "{}".to_owned()))
     }
 
     /// The directory that `env` runs the command in.

@@ -1,32 +1,9 @@
 //! The builtins of bash: which are harmless, and which change what later commands mean.
 
-use super::harmless;
+use super::{harmless, variables};
 use crate::command::argument::Argument;
-use crate::command::ask;
 use crate::command::finding::Finding;
 use crate::command::options::head;
-
-/// Builtins that read some of their arguments as names, and run what a subscript in one holds.
-pub(in crate::command) fn evaluates_names(name: &str) -> bool {
-    matches!(
-        name,
-        "let"
-            | "declare"
-            | "typeset"
-            | "local"
-            | "export"
-            | "readonly"
-            | "read"
-            | "mapfile"
-            | "readarray"
-            | "unset"
-            | "getopts"
-            | "wait"
-            | "printf"
-            | "test"
-            | "["
-    )
-}
 
 /// What is known of a builtin; nothing when the name is no builtin.
 pub(super) fn check(name: &str, arguments: &[Argument]) -> Option<Finding> {
@@ -35,11 +12,11 @@ pub(super) fn check(name: &str, arguments: &[Argument]) -> Option<Finding> {
         | "return" | "exit" | "shift" | "type" | "test" | "[" => harmless(),
         "printf" if !first_is(arguments, "-v") => harmless(),
         "cd" => change_directory(arguments),
-        "wait" if !first_is(arguments, "-p") => harmless(),
+        "wait" if !variables::may_be_set("wait", arguments) => harmless(),
         "hash" | "umask" | "ulimit" | "history" if arguments.is_empty() => harmless(),
         "set" => set(arguments),
         "export" | "declare" | "typeset" | "local" | "readonly" | "read" | "mapfile" | "readarray"
-        | "getopts" | "printf" | "wait" | "let" => assigns(name, arguments),
+        | "getopts" | "printf" | "wait" | "let" => variables::assigns(name, arguments),
         "shopt" => shopt(arguments),
         "alias" | "hash" | "enable" | "bind" | "complete" | "compgen" | "compopt" | "fc" | "history" => {
             Finding::asks("command.ask.rebinding", format!("`{name}` changes what later commands mean."))
@@ -125,39 +102,6 @@ fn shopt(arguments: &[Argument]) -> Finding {
     Finding::contained("command.ask.unknown", "`shopt` changes how the shell reads patterns.")
 }
 
-fn rebinding(name: &str) -> Finding {
+pub(super) fn rebinding(name: &str) -> Finding {
     Finding::asks("command.ask.rebinding", format!("`{name}` changes what later commands mean."))
-}
-
-/// Builtins that set variables.
-fn assigns(name: &str, arguments: &[Argument]) -> Finding {
-    let callback = matches!(name, "mapfile" | "readarray")
-        && arguments.iter().any(|argument| head(argument).starts_with("-C"));
-    if callback {
-        return rebinding(name);
-    }
-    for argument in arguments {
-        let text = argument.emptied();
-        let (variable, value) =
-            text.split_once('=').map_or((text.as_str(), None), |(name, value)| (name, Some(value)));
-        let variable = variable.split('[').next().unwrap_or("").trim_end_matches('+');
-        let variable =
-            variable.strip_prefix("-v").or_else(|| variable.strip_prefix("-p")).unwrap_or(variable);
-        let value = value.filter(|_| argument.literal().is_some());
-        let listed = name != "export" || text.contains('=');
-        if listed && ask::carries_code(variable, value) {
-            let reason = format!("It sets `{variable}`, which decides what later commands run.");
-            return Finding::asks("command.ask.loader", reason);
-        }
-        if !text.contains('=')
-            && argument.is_dynamic()
-            && matches!(name, "export" | "declare" | "typeset" | "read")
-        {
-            return Finding::asks(
-                "command.ask.loader",
-                "It sets a variable whose name is known at run time only.",
-            );
-        }
-    }
-    Finding::contained("command.ask.assignment", format!("`{name}` sets variables."))
 }

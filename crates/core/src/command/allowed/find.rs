@@ -2,10 +2,12 @@
 
 use super::{harmless, unknown_option};
 use crate::command::argument::Argument;
+use crate::command::ask;
 use crate::command::families;
 use crate::command::finding::Finding;
 use crate::command::options::head;
 use crate::command::paths::Directory;
+use crate::command::wrappers;
 
 const TESTS: [&str; 33] = [
     "-print",
@@ -41,6 +43,19 @@ const TESTS: [&str; 33] = [
     ")",
     "!",
     ",",
+];
+/// Terms that write, run or remove something, or read what to search elsewhere.
+const ACTIONS: [&str; 10] = [
+    "-exec",
+    "-execdir",
+    "-ok",
+    "-okdir",
+    "-delete",
+    "-fprint",
+    "-fprint0",
+    "-fprintf",
+    "-fls",
+    "-files0-from",
 ];
 const WITH_VALUE: [&str; 37] = [
     "-name",
@@ -95,15 +110,11 @@ pub(in crate::command) struct Found<'a> {
 pub(in crate::command) fn read<'a>(arguments: &'a [Argument], directories: &[Directory]) -> Found<'a> {
     let mut reader = Reader { arguments, at: 0, finding: harmless(), commands: Vec::new(), deletes: false };
     let starts = reader.starts();
+    reader.patterns();
     while let Some(term) = reader.next() {
         reader.term(term, directories);
     }
-    let removes = reader.deletes
-        || reader.commands.iter().any(|command| {
-            command
-                .first()
-                .is_some_and(|name| families::removes(name.emptied().rsplit('/').next().unwrap_or("")))
-        });
+    let removes = reader.deletes || reader.commands.iter().any(|command| removes(command));
     let here = arguments.first().map(|first| Argument::text(".", first.place));
     let starts: Vec<&Argument> = if starts.is_empty() { here.iter().collect() } else { starts };
     if removes && starts.iter().any(|start| families::destroys_from(start, directories)) {
@@ -111,6 +122,19 @@ pub(in crate::command) fn read<'a>(arguments: &'a [Argument], directories: &[Dir
             Finding::refused("command.refused.destruction", "`find` removes what it finds in the system.");
     }
     Found { finding: reader.finding, commands: reader.commands }
+}
+
+/// Whether a command removes what it is given: behind its wrappers, or in the text for a shell.
+fn removes(command: &[Argument]) -> bool {
+    let base = |name: &str| name.rsplit('/').next().unwrap_or("").to_owned();
+    let Some((name, rest)) = wrappers::innermost(command).split_first() else { return false };
+    let name = base(&name.emptied());
+    let words = |argument: &Argument| {
+        let text = argument.emptied();
+        text.split(|c: char| c.is_whitespace() || ";&|(){}".contains(c))
+            .any(|word| families::removes(&base(word)))
+    };
+    families::removes(&name) || ask::is_shell(&name) && rest.iter().any(words)
 }
 
 struct Reader<'a> {
@@ -131,6 +155,17 @@ impl<'a> Reader<'a> {
     fn add(&mut self, finding: Finding) {
         let before = std::mem::replace(&mut self.finding, harmless());
         self.finding = before.and(finding);
+    }
+
+    /// Patterns that may become an action, by the name of a file.
+    fn patterns(&mut self) {
+        let acts = |argument: &&Argument| {
+            argument.is_glob() && ACTIONS.iter().any(|action| argument.may_spell(action))
+        };
+        if self.arguments.iter().any(|argument| acts(&argument)) {
+            let reason = "A pattern handed to `find` may become an action.";
+            self.add(Finding::contained("command.ask.option", reason));
+        }
     }
 
     /// The options before the paths, and the paths.

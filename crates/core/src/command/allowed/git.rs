@@ -216,7 +216,7 @@ fn fits(name: &str, subcommand: &Subcommand, arguments: &[Argument]) -> Finding 
     if arguments.iter().any(|argument| argument.is_glob() && argument.may_be_option()) {
         return Finding::contained("command.ask.option", "A pattern handed to `git` may become an option.");
     }
-    if given.options.iter().any(|(_, value)| names_signature(*value, arguments)) {
+    if given.options.iter().any(|(name, value)| names_signature(*name, *value, arguments)) {
         return Finding::contained(
             "command.ask.option",
             "This format runs the program that checks signatures.",
@@ -246,13 +246,19 @@ fn has_any(given: &Given<'_>, options: &[Name]) -> bool {
 }
 
 /// Whether a format asks for the check of a signature, which runs another program.
-fn names_signature(value: Option<Value<'_>>, arguments: &[Argument]) -> bool {
+fn names_signature(name: Name, value: Option<Value<'_>>, arguments: &[Argument]) -> bool {
     let text = match value {
         Some(Value::Attached(text, _)) => text,
         Some(Value::Separate(at)) => arguments.get(at).and_then(Argument::literal).unwrap_or(""),
         None => "",
     };
-    text.contains("%G")
+    let placeholder = |rest: &str| rest.trim_start_matches(['+', '-', ' ']).starts_with('G');
+    let field = match name {
+        Name::Long("sort") => text.contains("signature"),
+        Name::Long("format" | "pretty") => text.contains("%(") && text.contains("signature"),
+        Name::Long(_) | Name::Short(_) => false,
+    };
+    field || text.split('%').skip(1).any(placeholder)
 }
 
 fn unknown(argument: Option<&Argument>) -> Finding {

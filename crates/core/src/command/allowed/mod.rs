@@ -9,11 +9,12 @@ mod find;
 mod git;
 mod sed;
 mod table;
+mod variables;
 
 pub(super) use awk::commands as awk_commands;
-pub(super) use builtins::evaluates_names;
 pub(super) use find::read as find;
-pub(super) use sed::commands as sed_commands;
+pub(super) use sed::script as sed_script;
+pub(super) use variables::{evaluates, takes_names};
 
 use super::argument::Argument;
 use super::finding::Finding;

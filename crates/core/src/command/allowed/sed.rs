@@ -3,7 +3,7 @@
 use super::{harmless, unknown_option};
 use crate::command::argument::Argument;
 use crate::command::finding::Finding;
-use crate::command::options::{self, Name, Options, Style, Value};
+use crate::command::options::{self, Given, Name, Options, Style, Value};
 
 const OPTIONS: Options = Options {
     flags: "nrEsuz",
@@ -11,6 +11,16 @@ const OPTIONS: Options = Options {
     optional: "",
     long: "quiet silent regexp-extended separate unbuffered null-data posix debug sandbox \
      expression= line-length= version help",
+    numbers: false,
+};
+
+/// All options of `sed`.
+const ALL: Options = Options {
+    flags: "nrEsuzb",
+    valued: "elf",
+    optional: "i",
+    long: "quiet silent regexp-extended separate unbuffered null-data zero-terminated posix debug sandbox binary \
+     follow-symlinks expression= file= line-length= in-place? version help",
     numbers: false,
 };
 
@@ -22,66 +32,110 @@ pub(super) fn check(arguments: &[Argument]) -> Finding {
     if arguments.iter().any(|argument| argument.is_glob() && argument.may_be_option()) {
         return Finding::contained("command.ask.option", "A pattern handed to `sed` may become an option.");
     }
-    for script in scripts(arguments) {
-        let Some(script) = script else {
-            return Finding::contained(
-                "command.ask.expansion",
-                "The script of `sed` is known at run time only.",
-            );
-        };
-        if !read(script, &mut Vec::new()) {
-            return Finding::contained(
-                "command.ask.interpreter",
-                "The script of `sed` may write files or run commands.",
-            );
-        }
+    let known = scripts(arguments, &given);
+    if known.iter().any(|script| !script.known) {
+        return Finding::contained("command.ask.expansion", "The script of `sed` is known at run time only.");
+    }
+    if !read(&joined(&known), &mut Script::default()) {
+        return Finding::contained(
+            "command.ask.interpreter",
+            "The script of `sed` may write files or run commands.",
+        );
     }
     harmless()
 }
 
-/// The commands that the scripts of a `sed` hand to a shell, as far as they are known, and the files it writes as
-/// redirections.
-pub(in crate::command) fn commands(arguments: &[Argument]) -> Vec<String> {
-    let mut commands = Vec::new();
+/// What the scripts of a `sed` do besides editing, as far as they are known.
+#[derive(Debug, Default)]
+pub(in crate::command) struct Script {
+    /// The commands that it hands to a shell, and the files that it writes, as redirections.
+    pub(in crate::command) commands: Vec<String>,
+    /// It runs what it is fed.
+    pub(in crate::command) runs_input: bool,
+}
+
+/// Reads the scripts of a `sed` with these arguments. `input`: texts that feed it, which may be its script.
+pub(in crate::command) fn script(arguments: &[Argument], input: &[String]) -> Script {
+    let mut script = Script::default();
+    let given = options::read(arguments, &ALL, Style::Throughout);
+    if given.unknown.is_none() {
+        let mut parts = scripts(arguments, &given);
+        if parts.iter().any(|part| part.fed) {
+            parts.extend(input.iter().map(|text| Part { text: text.clone(), known: true, fed: false }));
+        }
+        read(&joined(&parts), &mut script);
+        return script;
+    }
+    // Its options cannot be told: any word may be a script.
     for argument in arguments {
         let text = argument.emptied();
         let attached = ["-e", "--expression="].iter().find_map(|option| text.strip_prefix(option));
-        read(attached.unwrap_or(&text), &mut commands);
+        read(attached.unwrap_or(&text), &mut script);
     }
-    commands
+    script
 }
 
-/// The scripts: the values of `-e`, or the first operand. `None` for one that is not known.
-fn scripts(arguments: &[Argument]) -> Vec<Option<&str>> {
-    let given = options::read(arguments, &OPTIONS, Style::Harmless);
+/// A part of the script.
+struct Part {
+    text: String,
+    /// All of it is known.
+    known: bool,
+    /// It is what `sed` is fed.
+    fed: bool,
+}
+
+/// `sed` reads its parts as one script, each on lines of its own.
+fn joined(parts: &[Part]) -> String {
+    let texts: Vec<&str> = parts.iter().map(|part| part.text.as_str()).collect();
+    texts.join("\n")
+}
+
+/// The parts of the script: the values of `-e` and `-f`, or the first operand.
+fn scripts(arguments: &[Argument], given: &Given<'_>) -> Vec<Part> {
     let mut scripts = Vec::new();
     for (name, value) in &given.options {
-        if matches!(name, Name::Short('e') | Name::Long("expression")) {
-            scripts.push(match value {
-                Some(Value::Attached(text, at))
-                    if arguments.get(*at).is_some_and(|one| one.literal().is_some()) =>
-                {
-                    Some(*text)
-                }
-                Some(Value::Separate(at)) => arguments.get(*at).and_then(Argument::literal),
-                _ => None,
-            });
+        let file = matches!(name, Name::Short('f') | Name::Long("file"));
+        if !file && !matches!(name, Name::Short('e') | Name::Long("expression")) {
+            continue;
         }
+        let (text, argument) = match value {
+            Some(Value::Attached(text, at)) => {
+                let Some(argument) = arguments.get(*at) else { continue };
+                let before = options::head(argument).len() - text.len();
+                (argument.emptied().get(before..).unwrap_or("").to_owned(), argument)
+            }
+            Some(Value::Separate(at)) => {
+                let Some(argument) = arguments.get(*at) else { continue };
+                (argument.emptied(), argument)
+            }
+            None => continue,
+        };
+        scripts.push(if file {
+            let fed = matches!(text.as_str(), "-" | "/dev/stdin" | "/dev/fd/0" | "/proc/self/fd/0");
+            Part { text: String::new(), known: false, fed }
+        } else {
+            Part { text, known: argument.literal().is_some(), fed: false }
+        });
     }
     if scripts.is_empty() {
         let first = given.operands.first().and_then(|at| arguments.get(*at));
-        scripts.extend(first.map(Argument::literal));
+        scripts.extend(first.map(|argument| Part {
+            text: argument.emptied(),
+            known: argument.literal().is_some(),
+            fed: false,
+        }));
     }
     scripts
 }
 
 /// Reads a script. `false`: it writes, runs something, or is not understood. What it runs is added to
-/// `commands`.
-fn read(script: &str, commands: &mut Vec<String>) -> bool {
+/// `found`.
+fn read(script: &str, found: &mut Script) -> bool {
+    let commands = &mut found.commands;
     let mut rest = Rest { text: script };
     let mut harmless = true;
     loop {
-        rest.skip(" \t\n;");
+        rest.skip(" \t\r\n;");
         if rest.text.is_empty() {
             return harmless;
         }
@@ -99,6 +153,7 @@ fn read(script: &str, commands: &mut Vec<String>) -> bool {
                 match substitution {
                     Some(Substitution { runs, writes, replacement }) => {
                         if runs {
+                            found.runs_input = true;
                             commands.push(replacement);
                         }
                         harmless &= !runs && writes.is_none();
@@ -118,7 +173,7 @@ fn read(script: &str, commands: &mut Vec<String>) -> bool {
                 rest.text_block();
                 true
             }
-            'b' | 't' | 'T' | ':' => {
+            'b' | 't' | 'T' | 'v' | ':' => {
                 // A blank ends the label, and what follows is another command.
                 rest.skip(" \t");
                 !rest.until("; \t\n").contains(['{', '}'])
@@ -128,7 +183,9 @@ fn read(script: &str, commands: &mut Vec<String>) -> bool {
                 true
             }
             'e' => {
-                commands.push(rest.until("\n").trim().to_owned());
+                let command = rest.until("\n").trim();
+                found.runs_input |= command.is_empty();
+                commands.push(command.to_owned());
                 harmless = false;
                 true
             }
@@ -256,7 +313,7 @@ impl<'s> Rest<'s> {
         let mut found = Substitution { runs: false, writes: None, replacement };
         loop {
             match self.text.chars().next() {
-                Some('g' | 'p' | 'i' | 'I' | 'm' | 'M' | '0'..='9') => {
+                Some('g' | 'p' | 'i' | 'I' | 'm' | 'M' | '0'..='9' | ' ' | '\t') => {
                     self.take();
                 }
                 Some('e') => {
@@ -273,12 +330,16 @@ impl<'s> Rest<'s> {
         }
     }
 
-    /// The text of `a`, `i` and `c`: to the end of the line, further when a backslash ends it.
+    /// The text of `a`, `i` and `c`: to the end of the line, further when a backslash stands before it that is not
+    /// escaped itself.
     fn text_block(&mut self) {
-        loop {
-            let line = self.until("\n");
-            if self.take().is_none() || !line.ends_with('\\') {
-                return;
+        while let Some(character) = self.take() {
+            match character {
+                '\n' => return,
+                '\\' => {
+                    self.take();
+                }
+                _ => {}
             }
         }
     }
@@ -286,7 +347,7 @@ impl<'s> Rest<'s> {
 
 #[cfg(test)]
 mod tests {
-    use super::read;
+    use super::{Script, read};
 
     #[test]
     fn scripts_that_only_edit_the_stream_are_told_from_others() {
@@ -307,8 +368,10 @@ mod tests {
             "10q",
             ":a;N;$!ba;s/\\n/,/g",
             ": a\nN\n$! b a\np",
+            "a x\\\\\nd",
+            "a x\\\nw out",
         ] {
-            assert!(read(script, &mut Vec::new()), "{script}");
+            assert!(read(script, &mut Script::default()), "{script}");
         }
         for script in [
             "xp",
@@ -327,18 +390,24 @@ mod tests {
             ": a e touch marker",
             ":e; b e e touch marker",
             "t a}; w out",
+            "a x\\\\\nw out",
+            "a\\\nx\\\\\nw out",
+            "a\\  \nw out",
+            "s/a/b/g e",
+            "v;w out",
+            ":a\rx w out",
         ] {
-            assert!(!read(script, &mut Vec::new()), "{script}");
+            assert!(!read(script, &mut Script::default()), "{script}");
         }
     }
 
     #[test]
     fn what_a_script_runs_is_found() {
-        let mut commands = Vec::new();
-        read("s/x/sudo id/e", &mut commands);
-        read("1e sudo id", &mut commands);
-        read("s/x/y/w out", &mut commands);
-        read("1w it's", &mut commands);
-        assert_eq!(commands, ["sudo id", "sudo id", "> 'out'", "> 'it'\\''s'"]);
+        let mut found = Script::default();
+        read("s/x/sudo id/e", &mut found);
+        read("1e sudo id", &mut found);
+        read("s/x/y/w out", &mut found);
+        read("1w it's", &mut found);
+        assert_eq!(found.commands, ["sudo id", "sudo id", "> 'out'", "> 'it'\\''s'"]);
     }
 }

@@ -130,12 +130,12 @@ static PROGRAMS: &[Program] = &[
     program(&["cmp"], "bls", "in", "print-bytes ignore-initial= verbose bytes= quiet silent"),
     program(&["ls", "dir", "vdir"], "aAbBcCdDfFgGhHiklLmnNopqQrRsStuUvxXZ1", "ITw", LS),
     program(&["stat"], "Lft", "c", "dereference file-system format= printf= terse cached="),
-    program(
+    strict(program(
         &["file"],
         "bhiLNkprs0EIlnSv",
         "FPe",
         "brief mime mime-type mime-encoding dereference no-dereference extension separator=",
-    ),
+    )),
     program(
         &["du"],
         "aAbchHDklLmPsSx0",
@@ -255,12 +255,12 @@ static PROGRAMS: &[Program] = &[
     operands(Operands::None, program(&["jobs"], "lnprs", "", "")),
 ];
 
-/// Programs that print their version, and nothing else, when that is all they are asked.
-const VERSIONED: [&str; 40] = [
-    "python", "python3", "node", "npm", "yarn", "pnpm", "cargo", "rustc", "rustup", "rustfmt", "go", "gcc",
-    "g++", "clang", "cc", "c++", "make", "cmake", "ninja", "git", "docker", "kubectl", "ruby", "gem", "perl",
-    "php", "java", "javac", "mvn", "gradle", "pip", "pip3", "bash", "tar", "zip", "unzip", "jq", "rg", "sed",
-    "awk",
+/// Programs that print their version, and nothing else, when that is all they are asked. Not those that a file of the
+/// project tells which program to run instead.
+const VERSIONED: [&str; 36] = [
+    "python", "python3", "node", "npm", "cargo", "rustc", "rustup", "go", "gcc", "g++", "clang", "cc", "c++",
+    "make", "cmake", "ninja", "git", "docker", "kubectl", "ruby", "gem", "perl", "php", "java", "javac",
+    "gradle", "pip", "pip3", "bash", "tar", "zip", "unzip", "jq", "rg", "sed", "awk",
 ];
 
 pub(super) fn prints_version(name: &str) -> bool {

@@ -3,14 +3,15 @@
 //! `tar --to-command`, `rsync -e`, `git -c alias.x=!…`, `vim -c '!…'`, `jobs -x`, `docker exec`: what they carry is read
 //! with the same eyes as the rest. This only finds the parts; it never says that one is harmless.
 
+mod env;
 mod git;
 mod inline;
 mod table;
 
 use super::argument::Argument;
-use super::options::head;
 use table::{CARRIERS, Carrier, Way};
 
+pub(super) use env::{quote, split};
 pub(super) use inline::{Language, commands as inline_commands};
 
 /// A part of a command line that is run.
@@ -171,7 +172,10 @@ pub(super) fn line(line: &str) -> &str {
         .trim_start_matches([';', ' '])
 }
 
-/// Whether an argument names the standard input as a file.
-pub(super) fn is_standard_input(argument: &Argument) -> bool {
-    matches!(head(argument), "-" | "/dev/stdin" | "/dev/fd/0" | "/proc/self/fd/0")
+/// Whether an argument names an open descriptor as a file.
+pub(super) fn is_descriptor(argument: &Argument) -> bool {
+    let path = argument.emptied().replace("/./", "/").replace("//", "/");
+    matches!(path.as_str(), "-" | "/dev/stdin")
+        || path.starts_with("/dev/fd/")
+        || path.starts_with("/proc/") && path.contains("/fd/")
 }

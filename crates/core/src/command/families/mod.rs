@@ -25,7 +25,10 @@ pub(super) fn refused(name: &str, arguments: &[Argument], directories: &[Directo
 
 /// Whether a command of this name is told by all of its arguments.
 pub(super) fn looks_at_operands(name: &str) -> bool {
-    modes::NAMES.contains(&name) || removal::NAMES.contains(&name) || writes::is_listed(name)
+    modes::NAMES.contains(&name)
+        || removal::NAMES.contains(&name)
+        || writes::is_listed(name)
+        || names::WINDOWS.contains(&name)
 }
 
 /// The same as [`refused`], only for names that mean nothing else anywhere in a command line.
@@ -38,6 +41,17 @@ pub(super) fn refused_anywhere(
         return None;
     }
     refused(name, arguments, directories)
+}
+
+/// The same where a command of this name stood further ahead, and its operands were all of these and more: only the
+/// mode, which is the first that stands there, may be another.
+pub(super) fn again(name: &str, arguments: &[Argument]) -> Option<Finding> {
+    modes::refused(name, arguments)
+}
+
+/// Whether a command of this name sets modes or owners.
+pub(super) fn sets_modes(name: &str) -> bool {
+    modes::NAMES.contains(&name)
 }
 
 /// The short options of a command, in clusters, and its long ones, up to `--`.

@@ -54,7 +54,15 @@ fn owner_operand(arguments: &[Argument]) -> Option<String> {
     if referenced {
         return None;
     }
-    arguments.iter().map(Argument::emptied).find(|text| !text.starts_with('-'))
+    let mut rest = arguments.iter().map(Argument::emptied);
+    while let Some(text) = rest.next() {
+        if text.len() > 2 && "--from".starts_with(text.as_str()) {
+            rest.next();
+        } else if !text.starts_with('-') {
+            return Some(text);
+        }
+    }
+    None
 }
 
 /// The value of a short option or of its long form, attached or not.
@@ -91,7 +99,7 @@ fn read_mode(mode: &str) -> (bool, bool) {
     if let Some(bits) = octal(mode) {
         return (bits & OTHERS == OTHERS, bits & SET_ID != 0);
     }
-    let mut others = 0;
+    let mut given = Given::default();
     let mut set_id = false;
     for clause in mode.split(',') {
         let at = clause.find(['+', '-', '=']).unwrap_or(clause.len());
@@ -103,22 +111,50 @@ fn read_mode(mode: &str) -> (bool, bool) {
             let (bits, next) = after.split_at_checked(end).unwrap_or((after, ""));
             rest = next;
             if let Some(bits) = octal(bits) {
-                others |= if operator == '-' { 0 } else { bits & OTHERS };
+                given.others |= if operator == '-' { 0 } else { bits & OTHERS };
                 set_id |= operator != '-' && bits & SET_ID != 0;
                 continue;
             }
-            let named = rights(bits);
+            let named = given.rights(bits);
             set_id |= operator != '-' && bits.contains('s') && (for_all || who.contains(['u', 'g']));
-            if for_all || who.contains('o') {
-                others = match operator {
-                    '+' => others | named,
-                    '-' => others & !named,
-                    _ => named,
-                };
+            for (class, rights) in [('u', &mut given.user), ('g', &mut given.group), ('o', &mut given.others)]
+            {
+                if for_all || who.contains(class) {
+                    *rights = match operator {
+                        '+' => *rights | named,
+                        '-' => *rights & !named,
+                        _ => named,
+                    };
+                }
             }
         }
     }
-    (others == OTHERS, set_id)
+    (given.others == OTHERS, set_id)
+}
+
+/// The rights that a mode surely gives, whatever they were before.
+#[derive(Default)]
+struct Given {
+    user: u32,
+    group: u32,
+    others: u32,
+}
+
+impl Given {
+    /// What letters stand for; `u`, `g` and `o` are what that class has by now.
+    fn rights(&self, letters: &str) -> u32 {
+        letters.chars().fold(0, |bits, letter| {
+            bits | match letter {
+                'r' => 4,
+                'w' => 2,
+                'x' | 'X' => 1,
+                'u' => self.user,
+                'g' => self.group,
+                'o' => self.others,
+                _ => 0,
+            }
+        })
+    }
 }
 
 fn octal(text: &str) -> Option<u32> {
@@ -128,17 +164,6 @@ fn octal(text: &str) -> Option<u32> {
         return None;
     }
     if digits.is_empty() { Some(0) } else { u32::from_str_radix(digits, 8).ok() }
-}
-
-fn rights(letters: &str) -> u32 {
-    letters.chars().fold(0, |bits, letter| {
-        bits | match letter {
-            'r' => 4,
-            'w' => 2,
-            'x' | 'X' => 1,
-            _ => 0,
-        }
-    })
 }
 
 /// Whether an owner, with or without a group, names root, or a group that is root's.
@@ -168,12 +193,27 @@ mod tests {
             "o+r,o+w,o+x",
             "a=rwx",
             "707",
+            "u=rwx,go=u",
+            "g+rwx,o=g",
+            "u+rw,a+x,o+u",
         ] {
             assert!(read_mode(mode).0, "{mode}");
         }
-        for mode in
-            ["755", "0644", "+x", "u+rwx", "o+r", "a+r", "o+rwx,o-w", "770", "a-rwx", "u=rwx,go=rx", "666"]
-        {
+        for mode in [
+            "755",
+            "0644",
+            "+x",
+            "u+rwx",
+            "o+r",
+            "a+r",
+            "o+rwx,o-w",
+            "go=u",
+            "u=rw,o=u",
+            "770",
+            "a-rwx",
+            "u=rwx,go=rx",
+            "666",
+        ] {
             assert_eq!(read_mode(mode), (false, false), "{mode}");
         }
     }

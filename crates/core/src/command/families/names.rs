@@ -13,6 +13,9 @@ const FIREWALL: [&str; 8] =
 const FIREWALL_VARIANTS: [&str; 4] = ["-restore", "-legacy", "-nft", "-apply"];
 const FORMATTING: [&str; 3] = ["mke2fs", "wipefs", "format"];
 
+/// Programs of Windows that are told by their arguments.
+pub(super) const WINDOWS: [&str; 6] = ["icacls", "cacls", "del", "erase", "rd", "rmdir"];
+
 pub(super) fn refused(name: &str, arguments: &[Argument]) -> Option<Finding> {
     let finding = if PRIVILEGE.contains(&name) {
         Finding::refused("command.refused.privilege", format!("`{name}` takes the rights of another user."))

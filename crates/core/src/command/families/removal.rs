@@ -58,12 +58,38 @@ pub(in crate::command) fn destroys_from(start: &Argument, directories: &[Directo
 
 /// `mv` of a system directory or file to another place.
 fn moved_away(arguments: &[Argument], directories: &[Directory]) -> Option<Finding> {
-    let operands: Vec<&Argument> = operands(arguments).collect();
-    let (_, sources) = operands.split_last()?;
+    let mut operands: Vec<&Argument> = Vec::new();
+    let mut targeted = false;
+    let mut rest = arguments.iter();
+    while let Some(argument) = rest.next() {
+        let text = head(argument);
+        match target_option(text) {
+            Some(attached) => {
+                targeted = true;
+                if !attached {
+                    rest.next();
+                }
+            }
+            None if text == "--" => operands.extend(rest.by_ref()),
+            None if text.len() > 1 && text.starts_with('-') => {}
+            None => operands.push(argument),
+        }
+    }
+    let sources = if targeted { operands.as_slice() } else { operands.split_last()?.1 };
     let lost = |operand: &&&Argument| {
         directories.iter().map(|directory| Path::of(operand, directory)).any(|path| path.is_system())
     };
     sources.iter().find(lost).map(|operand| destruction("mv", operand, "a part of the system"))
+}
+
+/// Whether an option names the directory to move to, and whether its value is attached.
+fn target_option(text: &str) -> Option<bool> {
+    if let Some(long) = text.strip_prefix("--") {
+        let key = long.split('=').next().unwrap_or("");
+        return (!key.is_empty() && "target-directory".starts_with(key)).then(|| long.contains('='));
+    }
+    let (_, value) = text.strip_prefix('-')?.split_once('t')?;
+    Some(!value.is_empty())
 }
 
 fn destruction(name: &str, operand: &Argument, what: &str) -> Finding {

@@ -3,10 +3,11 @@
 use super::{head, operands};
 use crate::command::argument::Argument;
 use crate::command::finding::Finding;
+use crate::command::options::{self, Options, Style};
 use crate::command::paths::{Directory, Path};
 
 /// Programs that write to every operand.
-const ALL: [&str; 16] = [
+const ALL: [&str; 18] = [
     "tee",
     "truncate",
     "shred",
@@ -19,6 +20,8 @@ const ALL: [&str; 16] = [
     "pvcreate",
     "touch",
     "mkfifo",
+    "mkdir",
+    "mknod",
     "fallocate",
     "wipe",
     "scrub",
@@ -28,8 +31,23 @@ const ALL: [&str; 16] = [
 const DISKS: [&str; 3] = ["dd", "dcfldd", "dc3dd"];
 /// Programs that write to their last operand.
 const LAST: [&str; 7] = ["cp", "mv", "install", "rsync", "ln", "ddrescue", "split"];
+/// Programs that write to their second operand, with their options.
+const SECOND: [(&str, Options); 2] = [
+    ("xxd", Options { flags: "abceEiuprvds", valued: "cglonsR", ..Options::NONE }),
+    (
+        "uniq",
+        Options {
+            flags: "cdDiuz",
+            valued: "fsw",
+            long: "count repeated all-repeated? skip-fields= group? ignore-case skip-chars= unique zero-terminated \
+             check-chars=",
+            numbers: true,
+            ..Options::NONE
+        },
+    ),
+];
 /// Options whose value is written, by program.
-const OUTPUTS: [(&str, &str, &str); 15] = [
+const OUTPUTS: [(&str, &str, &str); 20] = [
     ("sort", "-o", "--output"),
     ("curl", "-o", "--output"),
     ("wget", "-O", "--output-document"),
@@ -38,6 +56,11 @@ const OUTPUTS: [(&str, &str, &str); 15] = [
     ("install", "-t", "--target-directory"),
     ("ln", "-t", "--target-directory"),
     ("tree", "-o", "--output"),
+    ("git", "-o", "--output"),
+    ("shuf", "-o", "--output"),
+    ("iconv", "-o", "--output"),
+    ("patch", "-o", "--output"),
+    ("gpg", "-o", "--output"),
     ("tar", "-C", "--directory"),
     ("unzip", "-d", "--directory"),
     ("gcc", "-o", "--output"),
@@ -50,15 +73,18 @@ const OUTPUTS: [(&str, &str, &str); 15] = [
 /// Whether a program of this name writes to what its arguments name.
 pub(super) fn is_listed(name: &str) -> bool {
     let option = OUTPUTS.iter().any(|(program, ..)| *program == name);
-    DISKS.contains(&name) || ALL.contains(&name) || LAST.contains(&name) || option
+    let second = SECOND.iter().any(|(program, _)| *program == name);
+    DISKS.contains(&name) || ALL.contains(&name) || LAST.contains(&name) || option || second
 }
 
 pub(super) fn refused(name: &str, arguments: &[Argument], directories: &[Directory]) -> Option<Finding> {
     let written = |argument: &Argument| writes_device(argument, directories);
     let found = if DISKS.contains(&name) {
-        arguments.iter().filter_map(output_of_dd).any(|path| path.is_device())
+        arguments.iter().filter_map(output_of_dd).any(|output| written(&output))
     } else if ALL.contains(&name) {
         operands(arguments).any(written)
+    } else if let Some((_, options)) = SECOND.iter().find(|(program, _)| *program == name) {
+        second(arguments, options).is_some_and(written)
     } else {
         let last = LAST.contains(&name) && operands(arguments).last().is_some_and(written);
         last || OUTPUTS
@@ -67,6 +93,15 @@ pub(super) fn refused(name: &str, arguments: &[Argument], directories: &[Directo
             .any(|(_, short, long)| output_option(arguments, short, long, directories))
     };
     found.then(|| device(name))
+}
+
+/// The second operand; the last, where the options cannot be told.
+fn second<'a>(arguments: &'a [Argument], grammar: &Options) -> Option<&'a Argument> {
+    let given = options::read(arguments, grammar, Style::Throughout);
+    match given.unknown {
+        Some(_) => operands(arguments).skip(1).last(),
+        None => given.operands.get(1).and_then(|at| arguments.get(*at)),
+    }
 }
 
 /// Whether writing to what an argument names writes to a device.
@@ -78,14 +113,14 @@ fn device(name: &str) -> Finding {
     Finding::refused("command.refused.device", format!("`{name}` writes to a device under `/dev`."))
 }
 
-fn output_of_dd(argument: &Argument) -> Option<Path> {
+fn output_of_dd(argument: &Argument) -> Option<Argument> {
     let rest = head(argument).strip_prefix("of=")?;
     // What follows the text is kept: `of=/dev/$x`.
     let mut argument = argument.clone();
     if let Some(first) = argument.atoms.first_mut() {
         *first = crate::command::argument::Atom::Text(rest.to_owned());
     }
-    Some(Path::of(&argument, &Directory::workspace()))
+    Some(argument)
 }
 
 fn output_option(arguments: &[Argument], short: &str, long: &str, directories: &[Directory]) -> bool {

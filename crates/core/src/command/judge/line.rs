@@ -4,6 +4,7 @@
 //! no command, however long, makes the reading deep.
 
 use super::program::listed;
+use super::shell::run_time_code;
 use super::{Judge, harmless, loader};
 use crate::command::argument::{self, Argument};
 use crate::command::ask;
@@ -175,7 +176,7 @@ impl<'r> Judge<'r> {
             let Some(wrapper) = wrappers::find(&name) else {
                 return self.program(&name, rest, line, context, gathered, lines);
             };
-            match self.wrapper(&name, wrapper, rest, line, gathered, lines)? {
+            match self.wrapper((&name, wrapper), rest, (line, context), gathered, lines)? {
                 Next::Behind(inner) => {
                     gathered.add_rule(self.written.find(inner), line.arguments.len() - inner.len());
                     arguments = inner;
@@ -189,10 +190,9 @@ impl<'r> Judge<'r> {
     /// What a wrapper runs.
     fn wrapper<'a>(
         &mut self,
-        name: &str,
-        wrapper: &Wrapper,
+        (name, wrapper): (&str, &Wrapper),
         rest: &'a [Argument],
-        line: Line<'a>,
+        (line, context): (Line<'a>, Context<'_>),
         gathered: &mut Gathered<'r>,
         lines: &mut Vec<Line<'a>>,
     ) -> Result<Next<'a>, Unreadable> {
@@ -212,12 +212,28 @@ impl<'r> Judge<'r> {
             gathered
                 .add(Finding::contained("command.ask.handed", format!("`{name}` runs what it is given.")));
         }
+        if let Some((rule, reason)) = wrapper.effect {
+            gathered.add(Finding::contained(rule, reason));
+        }
         match wrapper.inside(rest) {
-            Inside::Command(inner) if wrapper.hands_on => lines.push(line.runs(inner)),
+            Inside::Command(inner) if wrapper.hands_on => {
+                if name == "xargs" {
+                    self.put_together(inner, wrapper.mark(rest).as_deref(), context, gathered)?;
+                }
+                lines.push(line.runs(inner));
+            }
             Inside::Command(inner) => return Ok(Next::Behind(inner)),
             Inside::Code(text, carrier, inner) => {
                 self.code(&text, carrier, "sh", gathered)?;
                 return Ok(Next::Behind(inner));
+            }
+            Inside::Split(text, carrier, behind) => {
+                let mut words = carriers::split(&text);
+                words.extend(behind.iter().map(|argument| carriers::quote(&argument.emptied())));
+                if text.contains("${") || behind.iter().any(Argument::is_dynamic) {
+                    gathered.add(run_time_code(name));
+                }
+                self.code(&format!("{name} {}", words.join(" ")), carrier, "sh", gathered)?;
             }
             Inside::Joined(words) => {
                 let listed = words.iter().position(|word| word.emptied().starts_with(":::"));
@@ -251,9 +267,11 @@ impl<'r> Judge<'r> {
             || command.redirects.iter().any(|redirect| match &redirect.action {
                 Action::HereString(word) => unknown(&argument::single(word)),
                 Action::Here(index) => self.script.here.get(*index).is_some_and(|here| here.expands),
-                Action::Read(_) | Action::Write(_) | Action::Descriptor | Action::DescriptorOrFile(_) => {
-                    false
-                }
+                Action::Read(_)
+                | Action::Write(_)
+                | Action::Descriptor
+                | Action::DescriptorOrFile(_)
+                | Action::ExpandedTwice(_) => false,
             })
     }
 }
@@ -309,7 +327,10 @@ fn input(command: &Command) -> Input {
                 Input::Unknown
             }
             Action::Read(_) | Action::HereString(_) | Action::Here(_) => Input::Given,
-            Action::Write(_) | Action::Descriptor | Action::DescriptorOrFile(_) => input,
+            Action::Write(_)
+            | Action::Descriptor
+            | Action::DescriptorOrFile(_)
+            | Action::ExpandedTwice(_) => input,
         };
     }
     input
@@ -333,7 +354,8 @@ fn is_shell_itself(written: &str) -> bool {
 /// The last component of a name, by the file systems of either kind.
 pub(super) fn base_name(written: &str) -> String {
     let base = written.rsplit(['/', '\\']).next().unwrap_or("").trim_end_matches('\r');
-    let base = base.strip_suffix(".exe").unwrap_or(base);
+    let stem = base.len().checked_sub(4).and_then(|at| base.split_at_checked(at));
+    let base = stem.filter(|(_, end)| end.eq_ignore_ascii_case(".exe")).map_or(base, |(stem, _)| stem);
     // The tools of GNU under the names that they have beside others.
     match base.strip_prefix('g') {
         Some(plain) if GNU.contains(&plain) => plain.to_owned(),

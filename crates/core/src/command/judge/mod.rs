@@ -3,6 +3,7 @@
 //! A piece's base is the most specific written rule for its argv, else the verdict of `bash`; the reading
 //! only hardens it. Text handed to another shell joins the list and is judged like the rest.
 
+mod fed;
 mod line;
 mod program;
 mod redirect;
@@ -19,6 +20,7 @@ use super::parse;
 use super::paths::Directory;
 use super::reading::{CommandRule, Names, Piece, Reading, Rules, Unreadable};
 use super::script::{Assignment, Command, Kind, MAX_DEPTH, MAX_HANDED, Piped, Place, Script, Word};
+use super::subscript;
 use super::written::Written;
 use crate::ids::RuleId;
 use crate::verdict::Verdict;
@@ -102,14 +104,24 @@ impl Judge<'_> {
     }
 
     fn run(&mut self) -> Result<(), Unreadable> {
-        while !self.script.commands.is_empty() {
+        loop {
             for command in std::mem::take(&mut self.script.commands) {
                 self.script.guessing = self.script.is_guess(command.place.text);
                 self.names.of(&command);
                 self.command(&command)?;
             }
+            if !self.script.commands.is_empty() {
+                continue;
+            }
+            if !self.script.evaluates || self.script.hidden.is_empty() {
+                return Ok(());
+            }
+            for (place, text) in std::mem::take(&mut self.script.hidden) {
+                self.script.guessing = self.script.is_guess(place.text);
+                let finding = self.run_later(&text, place)?;
+                self.piece(place, vec![self.script.slice(place).to_owned()], finding, None);
+            }
         }
-        Ok(())
     }
 
     fn command(&mut self, command: &Command) -> Result<(), Unreadable> {
@@ -121,7 +133,7 @@ impl Judge<'_> {
                 );
                 self.words_piece(command, finding);
             }
-            Kind::Loop => self.loop_variable(command),
+            Kind::Loop => self.loop_variable(command)?,
             Kind::Evaluated => {
                 let reason = "It reads a value as a name or as shell text, at run time.";
                 self.words_piece(command, Finding::asks("command.ask.dynamic", reason));
@@ -152,7 +164,11 @@ impl Judge<'_> {
 
     /// A piece that no written rule matches.
     fn words_piece(&mut self, command: &Command, finding: Finding) {
-        let argv = command.words.iter().map(|word| argument::single(word).shown(&self.script)).collect();
+        let argv = if command.words.is_empty() {
+            vec![self.script.slice(command.place).to_owned()]
+        } else {
+            command.words.iter().map(|word| argument::single(word).shown(&self.script)).collect()
+        };
         self.piece(command.place, argv, finding, None);
     }
 
@@ -167,19 +183,28 @@ impl Judge<'_> {
             Finding::harmless("command.allow.read-only", "It only tests.")
         };
         for argument in arguments.iter().filter(|_| compares) {
-            finding = finding.and(self.hidden_substitution(argument, false)?);
+            self.script.evaluates = true;
+            finding = finding.and(self.evaluated(argument)?);
         }
         self.words_piece(command, finding);
         Ok(())
     }
 
-    fn loop_variable(&mut self, command: &Command) {
+    fn loop_variable(&mut self, command: &Command) -> Result<(), Unreadable> {
         for assignment in &command.assignments {
             if ask::is_loader(&assignment.name) {
                 let finding = loader(&assignment.name);
                 self.piece(assignment.place, Vec::new(), finding, None);
             }
+            for value in &assignment.values {
+                let value = argument::single(value);
+                let finding = self.assigned(&value)?;
+                if finding.weight != Weight::Harmless {
+                    self.piece(value.place, vec![value.shown(&self.script)], finding, None);
+                }
+            }
         }
+        Ok(())
     }
 
     fn assignment(&mut self, assignment: &Assignment) -> Result<(), Unreadable> {
@@ -200,25 +225,36 @@ impl Judge<'_> {
             )
         };
         for value in &values {
-            finding = finding.and(self.hidden_substitution(value, false)?);
+            finding = finding.and(self.assigned(value)?);
         }
         let argv = vec![self.script.slice(assignment.place).to_owned()];
         self.piece(assignment.place, argv, finding, None);
         Ok(())
     }
 
-    /// Quoted text like `a[$(id)]`: harmless by itself, run when it is later read as a name in arithmetic.
-    /// `read_now`: it is read so at once.
-    fn hidden_substitution(&mut self, value: &Argument, read_now: bool) -> Result<Finding, Unreadable> {
+    /// A word that bash evaluates as a name, or may: what runs by that.
+    fn evaluated(&mut self, argument: &Argument) -> Result<Finding, Unreadable> {
+        let text = argument.emptied();
+        if subscript::runs(&text) { self.run_later(&text, argument.place) } else { Ok(harmless()) }
+    }
+
+    /// The value of a variable. Where names are evaluated, several may be put together to a subscript.
+    fn assigned(&mut self, value: &Argument) -> Result<Finding, Unreadable> {
         let text = value.emptied();
-        if !read_now && !text.contains("[$(") && !text.contains("[`") {
-            return Ok(harmless());
+        if self.script.evaluates && subscript::substitutes(&text) {
+            return self.run_later(&text, value.place);
         }
-        self.expand_later(&text, value.place)?;
-        Ok(Finding::asks(
-            "command.ask.obfuscation",
-            "Arithmetic would run the substitution that this text holds.",
-        ))
+        self.evaluated(value)
+    }
+
+    /// Text that is expanded though quotes protected it at first: its substitutions join the list.
+    fn run_later(&mut self, text: &str, place: Place) -> Result<Finding, Unreadable> {
+        let before = self.script.commands.len();
+        let id = self.handed_source(text, place)?;
+        if parse::expanded(&mut self.script, id).is_err() {
+            self.script.commands.truncate(before);
+        }
+        Ok(Finding::asks("command.ask.obfuscation", "Bash would expand what is quoted here, and run it."))
     }
 
     /// Applies the policy to a finding and adds the piece. `rule`: the written rule that matches its argv.
@@ -276,12 +312,6 @@ impl Judge<'_> {
             return Err(Unreadable { reason: "the text takes too long to read".to_owned(), at: 0 });
         }
         Ok(())
-    }
-
-    /// A text whose substitutions run when it is later read as a name.
-    fn expand_later(&mut self, text: &str, place: Place) -> Result<(), Unreadable> {
-        let id = self.handed_source(text, place)?;
-        parse::expanded(&mut self.script, id)
     }
 
     fn handed_source(&mut self, text: &str, place: Place) -> Result<usize, Unreadable> {

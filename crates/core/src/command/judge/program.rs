@@ -13,10 +13,13 @@ use crate::command::judge::MAX_DIRECTORIES;
 use crate::command::options::head;
 use crate::command::paths::{Directory, Path};
 use crate::command::reading::Unreadable;
+use crate::command::subscript;
 use crate::command::wrappers;
 
 /// Steps that a part of an operand counts for, from each directory that it may be seen from.
-const OPERAND_STEPS: usize = 8;
+const OPERAND_STEPS: usize = 16;
+/// Steps that each directory on the way to the working directory counts for.
+const DIRECTORY_STEPS: usize = 4;
 
 impl<'r> Judge<'r> {
     /// A program that is no wrapper.
@@ -37,9 +40,12 @@ impl<'r> Judge<'r> {
             }
             "trap" => self.trap(rest, gathered)?,
             "source" | "." => {
-                gathered.add(Self::interpreter(name, rest, line.piped, context.input));
-                if rest.first().is_some_and(carriers::is_standard_input) {
+                let file = sourced(rest);
+                gathered.add(Self::interpreter(name, file, line.piped, context.input));
+                if file.first().is_some_and(carriers::is_descriptor) {
                     self.fed("bash", context, gathered)?;
+                } else {
+                    self.guess_input(context)?;
                 }
             }
             "at" | "batch" => {
@@ -65,6 +71,9 @@ impl<'r> Judge<'r> {
             }
             _ => {
                 gathered.add(listed(name, rest));
+                if name == "sed" {
+                    self.sed(rest, line.piped, context, gathered)?;
+                }
                 self.read_again(name, rest, gathered)?;
                 self.fed_lines(name, context)?;
             }
@@ -113,6 +122,11 @@ impl<'r> Judge<'r> {
         self.spend(rest.iter().map(each).sum::<usize>() * self.directories.len())
     }
 
+    fn look_anywhere(&mut self, name: &str, rest: &[Argument]) -> Result<Option<Finding>, Unreadable> {
+        self.look(name, rest)?;
+        Ok(families::refused_anywhere(name, rest, &self.directories))
+    }
+
     pub(super) fn refused(&self, name: &str, rest: &[Argument]) -> Option<Finding> {
         families::refused(&name.to_ascii_lowercase(), rest, &self.directories)
     }
@@ -126,13 +140,22 @@ impl<'r> Judge<'r> {
         gathered: &mut Gathered<'_>,
         lines: &mut Vec<Line<'a>>,
     ) -> Result<(), Unreadable> {
+        let ends = arguments.iter().any(|argument| argument.literal() == Some("--"));
+        let mut seen: Vec<String> = Vec::new();
         for at in 0..arguments.len() {
             let here = arguments.get(at..).unwrap_or(&[]);
             let Some((first, rest)) = here.split_first() else { break };
             let name = base_name(&first.emptied()).to_ascii_lowercase();
-            self.look(&name, rest)?;
-            if let Some(finding) = families::refused_anywhere(&name, rest, &self.directories) {
+            // Of a name that stands there twice the first sees all that the second does, but for the first mode.
+            let again = !ends && seen.contains(&name);
+            let families =
+                if again { families::again(&name, rest) } else { self.look_anywhere(&name, rest)? };
+            if let Some(finding) = families {
                 gathered.add(finding);
+            }
+            self.spend(if families::sets_modes(&name) { rest.len() } else { 1 })?;
+            if families::looks_at_operands(&name) && !again {
+                seen.push(name.clone());
             }
             if ask::is_shell(&name) && takes_code(rest) || name == "find" {
                 self.spend(OPERAND_STEPS * here.len())?;
@@ -150,7 +173,6 @@ impl<'r> Judge<'r> {
         gathered: &mut Gathered<'_>,
     ) -> Result<(), Unreadable> {
         let commands = match name {
-            "sed" => allowed::sed_commands(rest),
             "awk" | "gawk" | "mawk" | "nawk" => allowed::awk_commands(rest),
             _ => Vec::new(),
         };
@@ -159,14 +181,14 @@ impl<'r> Judge<'r> {
                 self.try_hand_on(&text, first.place)?;
             }
         }
-        if !allowed::evaluates_names(name) {
-            return Ok(());
-        }
-        for argument in rest {
-            let text = argument.emptied();
-            let in_arithmetic = name == "let" && (text.contains("$(") || text.contains('`'));
-            if in_arithmetic || text.contains("[$(") || text.contains("[`") {
-                gathered.add(self.hidden_substitution(argument, true)?);
+        if allowed::takes_names(name, rest) {
+            self.script.evaluates |= allowed::evaluates(name, rest);
+            for argument in rest {
+                let text = argument.emptied();
+                let expands = name == "let" && subscript::expands(&text);
+                let finding =
+                    if expands { self.run_later(&text, argument.place)? } else { self.evaluated(argument)? };
+                gathered.add(finding);
             }
         }
         Ok(())
@@ -176,6 +198,7 @@ impl<'r> Judge<'r> {
         let operand =
             rest.iter().find(|argument| !head(argument).starts_with('-') || argument.literal() == Some("-"));
         let Some(current) = self.directories.first() else { return };
+        self.script.steps += DIRECTORY_STEPS * current.depth();
         let target = match operand {
             None if name == "cd" => Directory::of(&Path::of_text("~", current)),
             Some(operand) if operand.literal() != Some("-") && name != "popd" => {
@@ -197,6 +220,15 @@ impl<'r> Judge<'r> {
         if let Some(current) = self.directories.first_mut() {
             *current = target;
         }
+    }
+}
+
+/// The operands of `source`: the file, and what it is given.
+fn sourced(arguments: &[Argument]) -> &[Argument] {
+    match arguments {
+        [option, _, rest @ ..] if option.literal() == Some("-p") => sourced(rest),
+        [option, rest @ ..] if option.literal() == Some("--") => rest,
+        _ => arguments,
     }
 }
 

@@ -8,6 +8,7 @@ use crate::command::finding::Finding;
 use crate::command::paths::Path;
 use crate::command::reading::Unreadable;
 use crate::command::script::{Action, Nature, Redirect, Word};
+use crate::command::subscript;
 
 impl Judge<'_> {
     /// The piece of a redirection, unless it does nothing but read or copy a descriptor.
@@ -19,6 +20,7 @@ impl Judge<'_> {
         }
         let (word, finding) = match &redirect.action {
             Action::Write(word) | Action::DescriptorOrFile(word) => (word, self.write(word)?),
+            Action::ExpandedTwice(word) => (word, self.expanded_twice(word)?),
             Action::Read(word) => (word, self.read(word)),
             Action::Descriptor | Action::Here(_) | Action::HereString(_) => return Ok(()),
         };
@@ -41,6 +43,18 @@ impl Judge<'_> {
             )));
         };
         Ok(self.written_to(target))
+    }
+
+    /// `>&word`: what the quotes of the word protected is live when it is expanded once more.
+    fn expanded_twice(&mut self, word: &Word) -> Result<Option<Finding>, Unreadable> {
+        let written = self.write(word)?;
+        let target = argument::single(word);
+        let text = target.emptied();
+        if !subscript::expands(&text) {
+            return Ok(written);
+        }
+        let again = self.run_later(&text, target.place)?;
+        Ok(Some(written.map_or(again.clone(), |written| written.and(again))))
     }
 
     /// What writing to `target` weighs; nothing for `/dev/null` and its like.

@@ -5,6 +5,7 @@
 
 use super::Judge;
 use super::line::{Context, Gathered, Input, unknown};
+use crate::command::allowed;
 use crate::command::argument::{self, Argument};
 use crate::command::ask;
 use crate::command::carriers::{self, Language};
@@ -68,16 +69,28 @@ impl Judge<'_> {
     }
 
     /// The texts that feed a command: here-documents and here-strings.
-    fn input_texts(&self, context: Context<'_>) -> Vec<(String, Place)> {
+    pub(super) fn input_texts(&self, context: Context<'_>) -> Vec<(String, Place)> {
         let text = |redirect: &Redirect| match &redirect.action {
             Action::Here(index) => {
                 let body = self.script.here.get(*index).and_then(|here| here.body)?;
                 Some((self.script.slice(body).to_owned(), body))
             }
             Action::HereString(word) => Some((argument::single(word).emptied(), word.place)),
-            Action::Read(_) | Action::Write(_) | Action::Descriptor | Action::DescriptorOrFile(_) => None,
+            Action::Read(_)
+            | Action::Write(_)
+            | Action::Descriptor
+            | Action::DescriptorOrFile(_)
+            | Action::ExpandedTwice(_) => None,
         };
         context.command.redirects.iter().filter_map(text).collect()
+    }
+
+    /// The texts that feed a program which may run them.
+    pub(super) fn guess_input(&mut self, context: Context<'_>) -> Result<(), Unreadable> {
+        for (text, place) in self.input_texts(context) {
+            self.guess(&text, place)?;
+        }
+        Ok(())
     }
 
     /// The texts of the command line and the input of an interpreter, as far as they start a process.
@@ -100,6 +113,28 @@ impl Judge<'_> {
         Ok(())
     }
 
+    /// `sed`: what its script runs and writes. A script that runs its input makes a shell of it.
+    pub(super) fn sed(
+        &mut self,
+        rest: &[Argument],
+        piped: Piped,
+        context: Context<'_>,
+        gathered: &mut Gathered<'_>,
+    ) -> Result<(), Unreadable> {
+        let input: Vec<String> = self.input_texts(context).into_iter().map(|(text, _)| text).collect();
+        let script = allowed::sed_script(rest, &input);
+        if let Some(first) = rest.first() {
+            for text in &script.commands {
+                self.try_hand_on(text, first.place)?;
+            }
+        }
+        if script.runs_input {
+            gathered.add(Self::interpreter("sed", rest, piped, context.input));
+            self.fed("sh", context, gathered)?;
+        }
+        Ok(())
+    }
+
     /// The texts that feed the standard input of a shell.
     pub(super) fn fed(
         &mut self,
@@ -114,7 +149,11 @@ impl Judge<'_> {
                     let argument = argument::single(word);
                     self.code(&argument.emptied(), &argument, name, gathered)?;
                 }
-                Action::Read(_) | Action::Write(_) | Action::Descriptor | Action::DescriptorOrFile(_) => {}
+                Action::Read(_)
+                | Action::Write(_)
+                | Action::Descriptor
+                | Action::DescriptorOrFile(_)
+                | Action::ExpandedTwice(_) => {}
             }
         }
         Ok(())
@@ -208,7 +247,7 @@ impl Judge<'_> {
 /// Whether an argument of an interpreter is its script, or an option that gives one.
 fn names_script(argument: &Argument) -> bool {
     let text = head(argument);
-    let standard_input = matches!(text, "-" | "/dev/stdin" | "/proc/self/fd/0" | "/dev/fd/0");
+    let standard_input = carriers::is_descriptor(argument);
     let inline = text.starts_with('-') && text.contains(['c', 'e', 'm', 'p', 'r']);
     argument.is_dynamic() || inline || !standard_input && !text.starts_with('-')
 }

@@ -173,6 +173,12 @@ impl Parser<'_> {
                 _ => break,
             }
         }
+        // What goes on with `<(` is an ordinary word.
+        if matches!(self.byte(at), Some(b'<' | b'>'))
+            && self.byte(self.past_continuations(at + 1)) == Some(b'(')
+        {
+            return None;
+        }
         let seen = seen.get(..length)?;
         let found = KEYWORDS.iter().find(|word| word.as_bytes() == seen)?;
         self.spend(at - self.pos);

@@ -6,7 +6,7 @@ use std::rc::Rc;
 
 use super::word::push_quoted;
 use super::{Parser, Read};
-use crate::command::script::{Dynamic, Nature, Part, Piped};
+use crate::command::script::{Dynamic, Kind, Nature, Part, Piped};
 
 impl Parser<'_> {
     /// An expansion, from its `$`.
@@ -17,8 +17,7 @@ impl Parser<'_> {
             Some(b'(') => self.parenthesis_after_dollar(start)?,
             Some(b'{') => self.parameter(quoted)?,
             Some(b'[') => {
-                self.pos += 1;
-                self.group(b'[', b']', true)?;
+                self.subscript()?;
                 Nature::Number
             }
             Some(b'\'') if !quoted => return self.ansi_quoted(parts),
@@ -62,7 +61,10 @@ impl Parser<'_> {
             let before = self.bookmark();
             self.take(b'(');
             self.take(b'(');
-            if self.arithmetic()?.is_some() {
+            if let Some(names) = self.arithmetic()? {
+                if names {
+                    self.emit(Kind::Arithmetic { names }, start, Vec::new(), Vec::new(), Vec::new());
+                }
                 return Ok(Nature::Number);
             }
             self.back_to(before)?;
@@ -74,12 +76,12 @@ impl Parser<'_> {
         Ok(if counts { Nature::Number } else { Nature::Substitution })
     }
 
-    /// The commands of a substitution, and the parenthesis that closes it.
-    pub(super) fn command_list_to_close(&mut self) -> Read<()> {
+    /// The commands of a substitution, and the parenthesis that closes it. Says whether there are any.
+    pub(super) fn command_list_to_close(&mut self) -> Read<bool> {
         self.enter()?;
         let pending = std::mem::take(&mut self.pending);
         self.substitutions += 1;
-        self.list()?;
+        let any = self.list()?;
         self.close()?;
         if !self.pending.is_empty() {
             return self.refuse("a here-document begins in a substitution that ends before its body");
@@ -87,7 +89,7 @@ impl Parser<'_> {
         self.substitutions -= 1;
         self.pending = pending;
         self.depth -= 1;
-        Ok(())
+        Ok(any)
     }
 
     /// Backquotes, from the first.

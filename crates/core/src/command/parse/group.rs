@@ -1,9 +1,14 @@
 //! Bracketed text inside words: arithmetic, subscripts, parentheses of patterns.
 //!
-//! Only its expansions run; they are read wherever they stand, quoted or not.
+//! Only its expansions run; they are read wherever they stand, quoted or not. Names in arithmetic are evaluated in turn:
+//! that there are any is told, and text that would run something then is kept in mind.
 
+use std::rc::Rc;
+
+use super::dollar::nature_of;
+use super::word::push_plain;
 use super::{Parser, Read};
-use crate::command::script::Part;
+use crate::command::script::{Kind, Nature, Part};
 
 /// What was seen in arithmetic, besides expansions.
 #[derive(Clone, Copy, Debug, Default)]
@@ -15,10 +20,14 @@ struct Seen {
 impl Parser<'_> {
     /// Text up to the matching `close`; the opening bracket has been stepped over. `live` says that single
     /// quotes do not protect what they hold.
-    pub(super) fn group(&mut self, open: u8, close: u8, live: bool) -> Read<()> {
+    /// Says whether it reads variables, were it arithmetic.
+    pub(super) fn group(&mut self, open: u8, close: u8, live: bool) -> Read<bool> {
         self.enter()?;
+        let start = self.pos;
+        let mut escaped = false;
         let mut nesting = 0_usize;
-        let mut parts = Vec::new();
+        let mut names = false;
+        let mut parts = if live { vec![Part::Plain("_[".to_owned())] } else { Vec::new() };
         loop {
             let Some(byte) = self.peek() else {
                 return self.refuse(format!("the text ends before `{}`", char::from(close)));
@@ -26,6 +35,7 @@ impl Parser<'_> {
             if byte == close && nesting == 0 {
                 break;
             }
+            escaped |= live && byte == b'\\' && matches!(self.byte(self.pos + 1), Some(b'$' | b'`'));
             if live && matches!(byte, b'<' | b'>') && self.second() == Some(b'(') {
                 return self.refuse("a process substitution inside `[` cannot be read");
             }
@@ -35,12 +45,59 @@ impl Parser<'_> {
             } else if byte == close {
                 nesting -= 1;
             }
-            self.inner(byte, &mut parts, live)?;
-            parts.clear();
+            names |= self.element(byte, &mut parts, live)?;
+        }
+        if live {
+            self.script.evaluates |= names;
+            self.note(start, &parts);
+        }
+        if escaped {
+            self.expanded_again(start)?;
         }
         self.pos += 1;
         self.depth -= 1;
+        Ok(names)
+    }
+
+    /// The subscript of a variable that is expanded, from its bracket: evaluated in arithmetic.
+    pub(super) fn subscript(&mut self) -> Read<()> {
+        let start = self.pos;
+        self.pos += 1;
+        if self.group(b'[', b']', true)? {
+            self.emit(Kind::Arithmetic { names: true }, start, Vec::new(), Vec::new(), Vec::new());
+        }
         Ok(())
+    }
+
+    /// One element of arithmetic: whether it reads a variable whose value may be anything.
+    fn element(&mut self, byte: u8, parts: &mut Vec<Part>, live: bool) -> Read<bool> {
+        if byte == b'_' || byte.is_ascii_alphabetic() {
+            let name = self.name();
+            push_plain(parts, &name);
+            return Ok(nature_of(&name) != Nature::Number);
+        }
+        if byte.is_ascii_digit() {
+            while self.peek().is_some_and(|byte| byte == b'_' || byte.is_ascii_alphanumeric()) {
+                self.plain_byte(parts);
+            }
+            return Ok(false);
+        }
+        let before = parts.len();
+        let coded = self.second() == Some(b'\'');
+        self.inner(byte, parts, live)?;
+        let anything =
+            |part: &Part| matches!(part, Part::Dynamic(dynamic) if dynamic.nature != Nature::Number);
+        Ok(byte == b'$' && coded || parts.iter().skip(before).any(anything))
+    }
+
+    /// What a backslash protects in a subscript runs when the subscript is expanded a second time.
+    fn expanded_again(&mut self, start: usize) -> Read<()> {
+        let place = self.place(start);
+        let text = self.script.slice(place).replace("\\$", "$").replace("\\`", "`");
+        self.spend(text.len());
+        let (carrier, handed) = (self.script.span(place), self.script.handed(self.id));
+        let id = self.script.add_source(Rc::from(text), Some(carrier), handed, self.depth);
+        super::expanded(self.script, id)
     }
 
     /// One element of bracketed text.
@@ -53,10 +110,10 @@ impl Parser<'_> {
                 self.pos += 1;
                 self.double_quoted(parts, Some(b'"'))?;
             }
-            b'$' if live && self.second() == Some(b'\'') => self.live_ansi_quoted()?,
+            b'$' if live && self.second() == Some(b'\'') => self.live_ansi_quoted(parts)?,
             b'$' => self.dollar(parts, live)?,
             b'`' => self.backquoted(parts, live)?,
-            _ => self.pos += 1,
+            _ => self.plain_byte(parts),
         }
         Ok(())
     }
@@ -74,6 +131,7 @@ impl Parser<'_> {
 
     fn arithmetic_text(&mut self) -> Read<Option<Seen>> {
         self.enter()?;
+        let start = self.pos;
         let mut nesting = 0_usize;
         let mut seen = Seen::default();
         let mut parts = Vec::new();
@@ -93,22 +151,12 @@ impl Parser<'_> {
                     self.check_depth(nesting)?;
                 }
                 b';' if nesting == 0 => seen.semicolons += 1,
-                b'0'..=b'9' => {
-                    while self.peek().is_some_and(|byte| byte == b'_' || byte.is_ascii_alphanumeric()) {
-                        self.pos += 1;
-                    }
-                    continue;
-                }
-                b'_' => seen.names = true,
-                _ if byte.is_ascii_alphabetic() => seen.names = true,
                 _ => {}
             }
-            if matches!(byte, b'$') && self.second().is_some_and(|next| next != b'(') {
-                seen.names = true;
-            }
-            self.inner(byte, &mut parts, true)?;
-            parts.clear();
+            seen.names |= self.element(byte, &mut parts, true)?;
         }
+        self.script.evaluates |= seen.names;
+        self.note(start, &parts);
         self.take(b')');
         self.take(b')');
         self.depth -= 1;

@@ -5,8 +5,9 @@
 //! time, or that a newer bash runs (`${ command; }`), are refused here.
 
 use super::dollar::nature_of;
+use super::quote::decode_ansi;
 use super::{Parser, Read};
-use crate::command::script::{Assignment, Kind, Nature};
+use crate::command::script::{Assignment, Kind, Nature, Part};
 
 impl Parser<'_> {
     /// From the opening brace.
@@ -17,24 +18,32 @@ impl Parser<'_> {
         let (name, nature) = self.parameter_head(quoted)?;
         self.depth -= 1;
         match nature {
-            Nature::Evaluated => self.emit(Kind::Evaluated, start, Vec::new(), Vec::new(), Vec::new()),
-            Nature::Assigns => {
-                let assignment = Assignment { place: self.place(start), name, values: Vec::new() };
-                self.emit(Kind::Loop, start, vec![assignment], Vec::new(), Vec::new());
+            Nature::Evaluated => {
+                self.script.evaluates = true;
+                self.emit(Kind::Evaluated, start, Vec::new(), Vec::new(), Vec::new());
             }
+            Nature::Assigns => self.assigns(start, &name),
             Nature::Variable
             | Nature::Separator
             | Nature::Home
             | Nature::Number
             | Nature::Substitution
             | Nature::Process
-            | Nature::Pattern => {}
+            | Nature::Pattern
+            | Nature::Elements => {}
         }
         Ok(nature)
     }
 
+    /// `${name=…}` sets the variable.
+    fn assigns(&mut self, start: usize, name: &str) {
+        let assignment = Assignment { place: self.place(start), name: name.to_owned(), values: Vec::new() };
+        self.emit(Kind::Loop, start, vec![assignment], Vec::new(), Vec::new());
+    }
+
     /// The name of the parameter and what the expansion does.
     fn parameter_head(&mut self, quoted: bool) -> Read<(String, Nature)> {
+        let start = self.pos;
         let mut nature = Nature::Variable;
         match (self.peek(), self.second()) {
             (Some(b'#' | b'!' | b'?' | b'$'), Some(b'}')) => {
@@ -58,8 +67,7 @@ impl Parser<'_> {
             if nature == Nature::Evaluated && self.lists_keys() {
                 nature = Nature::Variable;
             }
-            self.pos += 1;
-            self.group(b'[', b']', true)?;
+            self.subscript()?;
             subscripted = true;
         }
         if self.take(b'}') {
@@ -67,11 +75,17 @@ impl Parser<'_> {
             let nature = if plain { nature_of(&name) } else { nature };
             return Ok((name, nature));
         }
-        // `${HOME:?}` and `${HOME%/}` are the home directory, or one above it.
+        // `${HOME:?}`, `${HOME:-x}` and `${HOME%/}` are the home directory, or one above it.
         let home = name == "HOME" && !subscripted && nature == Nature::Variable;
-        let kept = matches!((self.peek(), self.second()), (Some(b'?' | b'%'), _) | (Some(b':'), Some(b'?')));
-        let nature = self.operation(quoted, nature)?;
-        Ok((name, if home && kept { Nature::Home } else { nature }))
+        let kept = matches!(
+            (self.peek(), self.second()),
+            (Some(b'?' | b'%' | b'-' | b'='), _) | (Some(b':'), Some(b'?' | b'-' | b'='))
+        );
+        let operation = self.operation(quoted, nature)?;
+        if home && kept && operation == Nature::Assigns {
+            self.assigns(start, &name);
+        }
+        Ok((name, if home && kept { Nature::Home } else { operation }))
     }
 
     /// Whether `[@]` or `[*]` stands next: then `!` lists the keys of an array.
@@ -110,20 +124,28 @@ impl Parser<'_> {
             | (Some(b':' | b'-' | b'+' | b'?' | b'#' | b'%' | b'/' | b'^' | b',' | b'~'), Some(_)) => nature,
             _ => return self.refuse("`${` holds an operator that bash does not know"),
         };
+        let slice = first == Some(b':') && !matches!(second, Some(b'-' | b'+' | b'?' | b'='));
+        let start = self.pos;
         self.pos += 1;
-        self.operand(quoted)?;
+        let operand = self.operand(quoted)?;
+        if slice && operand.iter().any(reads_variables) {
+            self.script.evaluates = true;
+            self.emit(Kind::Arithmetic { names: true }, start, Vec::new(), Vec::new(), Vec::new());
+        }
         Ok(nature)
     }
 
     /// Everything up to the closing brace.
-    fn operand(&mut self, quoted: bool) -> Read<()> {
+    fn operand(&mut self, quoted: bool) -> Read<Vec<Part>> {
+        let start = self.pos;
         let mut parts = Vec::new();
         loop {
             let Some(byte) = self.peek() else { return self.refuse("the text ends before the `}` of `${`") };
             match byte {
                 b'}' => {
+                    self.note(start, &parts);
                     self.pos += 1;
-                    return Ok(());
+                    return Ok(parts);
                 }
                 b'\\' => self.escape(&mut parts),
                 b'\'' if quoted => self.live_single_quoted(&mut parts)?,
@@ -132,29 +154,39 @@ impl Parser<'_> {
                     self.pos += 1;
                     self.double_quoted(&mut parts, Some(b'"'))?;
                 }
-                b'$' if quoted && self.second() == Some(b'\'') => self.live_ansi_quoted()?,
+                b'$' if quoted && self.second() == Some(b'\'') => self.live_ansi_quoted(&mut parts)?,
                 b'$' => self.dollar(&mut parts, quoted)?,
                 b'`' => self.backquoted(&mut parts, quoted)?,
                 b'<' | b'>' if !quoted && self.second() == Some(b'(') => {
                     return self.refuse("a process substitution inside `${` cannot be read");
                 }
-                _ => self.pos += 1,
+                _ => self.plain_byte(&mut parts),
             }
-            parts.clear();
         }
     }
 
-    /// `$'…'` in an operand inside double quotes: it ends as `$'…'` does, and is expanded as live text.
-    pub(super) fn live_ansi_quoted(&mut self) -> Read<()> {
+    /// `$'…'` in an operand inside double quotes: it ends as `$'…'` does, and is expanded as live text. Some versions
+    /// decode it as well; what it would then be is kept in mind.
+    pub(super) fn live_ansi_quoted(&mut self, parts: &mut Vec<Part>) -> Read<()> {
         self.pos += 1;
         self.peek();
         let start = self.pos + 1;
         let end = self.ansi_end(start)?;
+        parts.push(Part::Coded(decode_ansi(self.text.get(start..end).unwrap_or(""))));
         self.pos = start;
-        let mut parts = Vec::new();
-        self.within(end, |parser| parser.double_quoted(&mut parts, None))?;
+        self.within(end, |parser| parser.double_quoted(&mut Vec::new(), None))?;
         self.pos = end + 1;
         Ok(())
+    }
+}
+
+/// Whether a part of an offset or length names a variable, whose value is evaluated.
+fn reads_variables(part: &Part) -> bool {
+    match part {
+        Part::Plain(text) | Part::Quoted(text) | Part::Coded(text) => {
+            text.contains(|c: char| c == '_' || c.is_ascii_alphabetic())
+        }
+        Part::Dynamic(dynamic) => dynamic.nature != Nature::Number,
     }
 }
 

@@ -117,7 +117,7 @@ impl Parser<'_> {
 }
 
 /// Decodes the escapes of `$'…'`. A NUL ends the text, as it does in bash.
-fn decode_ansi(text: &str) -> String {
+pub(super) fn decode_ansi(text: &str) -> String {
     let mut decoded: Vec<u8> = Vec::with_capacity(text.len());
     let mut rest = text.chars();
     while let Some(character) = rest.next() {

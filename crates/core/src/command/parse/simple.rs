@@ -41,6 +41,7 @@ impl Parser<'_> {
                     self.close()?;
                     return self.function_body(start, word);
                 }
+                self.script.evaluates |= self.names_descriptor(&word);
                 words.push(word);
                 end = word_end;
             }
@@ -52,6 +53,12 @@ impl Parser<'_> {
         self.emit(Kind::Simple, start, assignments, words, redirects);
         self.pos = after;
         Ok(())
+    }
+
+    /// Whether a word right before a redirection is `{name[…]}`, which says where the descriptor is kept.
+    fn names_descriptor(&mut self, word: &Word) -> bool {
+        matches!(word.parts.first(), Some(Part::Plain(text)) if text.starts_with('{') && text.contains('['))
+            && matches!(self.peek(), Some(b'<' | b'>'))
     }
 
     fn at_compound_after_blank(&mut self) -> bool {
@@ -94,7 +101,12 @@ impl Parser<'_> {
             return self.subscripted_word(start).map(Leading::Word);
         }
         let name = self.text.get(start..name_end).unwrap_or("").replace("\\\n", "");
-        let values = if self.peek() == Some(b'(') { self.array()? } else { vec![self.word(Form::Value)?] };
+        let mut values = if self.peek() == Some(b'(') { self.array()? } else { Vec::new() };
+        // Whatever is glued behind an array belongs to the assignment as well.
+        let value = self.word(Form::Value)?;
+        if values.is_empty() || !value.parts.is_empty() {
+            values.push(value);
+        }
         Ok(Leading::Assignment(Assignment { place: self.place(start), name, values }))
     }
 
@@ -152,6 +164,8 @@ impl Parser<'_> {
     pub(super) fn redirect(&mut self) -> Read<Option<Redirect>> {
         let start = self.pos;
         let variable = self.redirect_prefix();
+        let number = self.text.get(start..self.pos).unwrap_or("").replace("\\\n", "");
+        let output = number.is_empty() || number.parse() == Ok(1_usize);
         let Some(operator) = self.redirect_operator() else {
             self.pos = start;
             return Ok(None);
@@ -169,6 +183,7 @@ impl Parser<'_> {
                     "<" => Action::Read(word),
                     "<<<" => Action::HereString(word),
                     "<&" | ">&" if is_descriptor(&word) => Action::Descriptor,
+                    ">&" if output => Action::ExpandedTwice(word),
                     "<&" | ">&" => Action::DescriptorOrFile(word),
                     _ => Action::Write(word),
                 }

@@ -3,6 +3,7 @@
 use super::simple::Form;
 use super::{Parser, Read};
 use crate::command::script::{Dynamic, Nature, Part, Piped, Word};
+use crate::command::subscript;
 
 /// A byte that means nothing by itself inside a word.
 fn is_ordinary(byte: u8) -> bool {
@@ -54,16 +55,42 @@ impl Parser<'_> {
                     let at = self.pos;
                     self.array()?;
                     push_plain(&mut parts, "=");
-                    push_quoted(&mut parts, self.text.get(at..self.pos).unwrap_or(""));
+                    let place = self.place(at);
+                    parts.push(Part::Dynamic(Dynamic { place, quoted: true, nature: Nature::Elements }));
                 }
                 _ if super::cursor::is_break(byte) => break,
                 _ => self.plain_run(&mut parts),
             }
         }
+        self.note(start, &parts);
         Ok(Word { place: self.place(start), parts })
     }
 
-    fn plain_byte(&mut self, parts: &mut Vec<Part>) {
+    /// Keeps the text from `start` to here in mind if it runs something when it is evaluated later.
+    pub(super) fn note(&mut self, start: usize, parts: &[Part]) {
+        let expands = |part: &Part| match part {
+            Part::Quoted(text) | Part::Coded(text) => text.contains(['$', '`']),
+            Part::Plain(_) | Part::Dynamic(_) => false,
+        };
+        if !parts.iter().any(expands) {
+            return;
+        }
+        let text: String = parts
+            .iter()
+            .map(|part| match part {
+                Part::Plain(text) | Part::Quoted(text) | Part::Coded(text) => text.as_str(),
+                Part::Dynamic(_) => "",
+            })
+            .collect();
+        self.spend(text.len());
+        if subscript::runs(&text) {
+            let place = self.place(start);
+            self.script.hidden.push((place, text));
+        }
+    }
+
+    /// Steps over one byte that means nothing by itself.
+    pub(super) fn plain_byte(&mut self, parts: &mut Vec<Part>) {
         push_plain(parts, self.text.get(self.pos..=self.pos).unwrap_or(""));
         self.pos += 1;
     }
@@ -104,11 +131,12 @@ impl Parser<'_> {
         if output {
             self.piped = Piped::Directly;
         }
-        self.command_list_to_close()?;
+        let any = self.command_list_to_close()?;
         self.piped = piped;
         parts.push(Part::Dynamic(Dynamic {
             place: self.place(start),
-            quoted: true,
+            // An empty one is nothing at all.
+            quoted: any,
             nature: Nature::Process,
         }));
         Ok(())
