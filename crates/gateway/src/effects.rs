@@ -77,6 +77,11 @@ impl Action {
     }
 }
 
+/// A sandbox will be opened soon: what does not depend on which can be made while the rest is found out.
+pub(crate) fn expect_sandbox() {
+    enclos_sandbox::make_ready();
+}
+
 /// Opens the sandbox of a session. What runs in it still needs a receipt each.
 pub(crate) fn open(plan: &Plan) -> Result<Sandbox, OpenError> {
     enclos_sandbox::open(plan)

@@ -31,6 +31,7 @@ pub(crate) fn run(
     request: &SandboxRequest,
     output: &mut dyn FnMut(bool, &[u8]),
 ) -> Result<SandboxRun, ApiError> {
+    effects::expect_sandbox();
     let layer = Scratch::make().map_err(|error| ApiError::new(Fault::Internal, error.to_string()))?;
     let shown = target.repo.survey(target.uid);
     let (plan, _) = session::plan(policy, config, target.repo, target.home.as_deref(), &layer.0);

@@ -69,9 +69,10 @@ impl Started {
     }
 }
 
-/// Has the init's program laid into memory, by the thread that will start it and while the caller goes on. What goes
-/// wrong is found when the init is started.
-pub(crate) fn make_ready() {
+/// Makes what all sandboxes of this process share: the thread that starts them, and the init's program in memory. The
+/// caller goes on meanwhile; [`crate::open`] does it too, but whoever knows that a sandbox will be wanted asks early. What
+/// goes wrong is found when the init is started.
+pub fn make_ready() {
     let _ = send(Box::new(|| drop(image::init())));
 }
 

@@ -33,6 +33,7 @@ pub use enclos_init::file;
 pub use enclos_init::file::{FileOp, FileReply};
 pub use enclos_init::wire::{COMMAND_BYTES, HOME, WORKSPACE};
 pub use error::{Fault, FaultKind, FileError, OpenError, RunError, Step};
+pub use launch::make_ready;
 pub use open::open;
 pub use plan::{Access, Limits, Mount, Plan};
 pub use probe::{Check, Outcome, probe};

@@ -104,19 +104,24 @@ fn owner(directory: &OwnedFd, identity: Identity) -> Result<(u32, u32), OpenErro
     }
 }
 
-/// A folder with this mode and owner; what is there already stays as the agent left it.
+/// A folder with this mode and owner; what is there already stays as the agent left it. It gets its name when it is
+/// complete: whoever is killed over it leaves no half of one.
 fn folder(directory: &OwnedFd, path: &str, mode: Mode, owner: (u32, u32)) -> io::Result<()> {
-    match rustix::fs::mkdirat(directory, path, Mode::RWXU) {
-        Ok(()) => {
-            rustix::fs::chmodat(directory, path, mode, AtFlags::empty())?;
-            give(directory, path, owner)
-        }
-        Err(Errno::EXIST) => {
-            let stat = rustix::fs::statat(directory, path, AtFlags::SYMLINK_NOFOLLOW)?;
-            if FileType::from_raw_mode(stat.st_mode).is_dir() { Ok(()) } else { Err(Errno::NOTDIR.into()) }
-        }
-        Err(errno) => Err(errno.into()),
+    match rustix::fs::statat(directory, path, AtFlags::SYMLINK_NOFOLLOW) {
+        Ok(stat) if FileType::from_raw_mode(stat.st_mode).is_dir() => return Ok(()),
+        Ok(_) => return Err(Errno::NOTDIR.into()),
+        Err(Errno::NOENT) => {}
+        Err(errno) => return Err(errno.into()),
     }
+    let new = format!("{path}.new");
+    match rustix::fs::unlinkat(directory, &new, AtFlags::REMOVEDIR) {
+        Ok(()) | Err(Errno::NOENT) => {}
+        Err(errno) => return Err(errno.into()),
+    }
+    rustix::fs::mkdirat(directory, &new, Mode::RWXU)?;
+    rustix::fs::chmodat(directory, &new, mode, AtFlags::empty())?;
+    give(directory, &new, owner)?;
+    Ok(rustix::fs::renameat(directory, &new, directory, path)?)
 }
 
 fn give(directory: &OwnedFd, path: &str, (uid, gid): (u32, u32)) -> io::Result<()> {

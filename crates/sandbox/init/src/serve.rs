@@ -185,6 +185,7 @@ impl Serve {
                 }
                 self.watch.count(which, frame.fds)?;
                 self.prepare_next();
+                process::release_program();
                 Some(())
             }
             Kind::Setup | Kind::Ready | Kind::Failed | Kind::Ended | Kind::Terminal => None,

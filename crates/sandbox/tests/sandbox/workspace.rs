@@ -226,3 +226,17 @@ fn the_mount_table_names_nothing_of_the_host() {
         );
     });
 }
+
+#[test]
+fn a_layer_that_was_left_half_made_is_made_whole() {
+    everyone("workspace::a_layer_that_was_left_half_made_is_made_whole", || {
+        let bench = Bench::new();
+        for folder in ["upper.new", "work.new"] {
+            std::fs::create_dir_all(bench.plan.layer.join(folder)).expect("a folder");
+        }
+        let inside = bench.open();
+        assert_eq!(inside.out("echo x > new; cat new"), "x\n");
+        inside.sandbox.close();
+        assert!(bench.plan.layer.join("upper/new").exists() && !bench.plan.layer.join("work.new").exists());
+    });
+}
