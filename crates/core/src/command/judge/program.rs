@@ -232,7 +232,8 @@ impl<'r> Judge<'r> {
 fn runs_text(name: &str) -> bool {
     let name = base_name(name);
     let known = matches!(name.as_str(), "source" | "." | "sed" | "find");
-    known || ask::is_shell(&name) || ask::is_interpreter(&name) || wrappers::find(&name).is_some()
+    let runs = wrappers::find(&name).is_some() || wrappers::is_runner(&name) || wrappers::is_manager(&name);
+    known || runs || ask::is_shell(&name) || ask::is_interpreter(&name)
 }
 
 /// The operands of `source`: the file, and what it is given.
