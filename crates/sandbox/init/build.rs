@@ -39,6 +39,8 @@ fn code(text: &str) -> Result<String, String> {
             "unix" => "Unix",
             "no-namespaces" => "NoNamespaces",
             "no-terminal-input" => "NoTerminalInput",
+            "no-core-first" => "NoCoreFirst",
+            "no-core-second" => "NoCoreSecond",
             "ask" => "Ask",
             other => return Err(format!("`{other}` is no rule")),
         };

@@ -73,9 +73,11 @@ impl Holder {
         let mut stack = vec![0u128; 1024];
         let top = stack.as_mut_ptr_range().end;
         let flags = libc::CLONE_NEWUSER | libc::CLONE_VM;
+        // A number where a pointer could be: the child compares it and follows it nowhere.
+        let maker = std::ptr::without_provenance_mut(std::process::id() as usize);
         // SAFETY: the child runs on a stack of its own, 16-byte aligned and kept until it has ended. It shares this
-        // process's memory but only ever calls `pause`, which touches none. With no exit signal it disturbs nobody.
-        let pid = unsafe { libc::clone(wait_for_ever, top.cast(), flags, std::ptr::null_mut()) };
+        // process's memory but only makes system calls, which touch none. With no exit signal it disturbs nobody.
+        let pid = unsafe { libc::clone(wait_for_ever, top.cast(), flags, maker) };
         sys::done(pid.into())?;
         Ok(Self { pid, _stack: stack })
     }
@@ -87,11 +89,21 @@ impl Holder {
     }
 }
 
-extern "C" fn wait_for_ever(_: *mut libc::c_void) -> libc::c_int {
-    loop {
+/// The child: gives up the descriptors that it has copies of, and waits for its end, which comes with its maker's at the
+/// latest.
+extern "C" fn wait_for_ever(maker: *mut libc::c_void) -> libc::c_int {
+    // SAFETY: no memory is passed; what is closed are this process's own copies.
+    unsafe { libc::syscall(libc::SYS_close_range, 0, libc::c_uint::MAX, 0) };
+    // SAFETY: two numbers.
+    unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) };
+    // SAFETY: takes nothing.
+    let parent = unsafe { libc::getppid() };
+    // The maker may have been gone before it was asked for.
+    while usize::try_from(parent) == Ok(maker.addr()) {
         // SAFETY: takes nothing, touches no memory.
         unsafe { libc::pause() };
     }
+    0
 }
 
 impl Drop for Holder {

@@ -114,7 +114,8 @@ impl Confinement {
 
     fn resources(&self, address_space: Option<u64>) -> Done<()> {
         let wanted = [
-            (Resource::Core, Some(0)),
+            // Too small for any dump. With 0 a program that takes the host's dumps would still get them.
+            (Resource::Core, Some(1)),
             (Resource::Nofile, Some(16 * 1024)),
             (Resource::Nproc, Some(u64::from(self.limits.processes))),
             (Resource::Memlock, Some(8 << 20)),

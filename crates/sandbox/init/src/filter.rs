@@ -47,6 +47,11 @@ const NUMBER: u32 = 0;
 const ARCHITECTURE: u32 = 4;
 const FIRST: u32 = 16;
 const SECOND: u32 = 24;
+const THIRD: u32 = 32;
+/// From the low half of an argument to its high half.
+const HIGH: u32 = 4;
+/// The size of core dumps among the limits of resources.
+const CORE: u32 = libc::RLIMIT_CORE;
 
 const ALLOW: u32 = libc::SECCOMP_RET_ALLOW;
 const NO_CALL: u32 = libc::SECCOMP_RET_ERRNO | libc::ENOSYS.cast_unsigned();
@@ -107,6 +112,22 @@ fn guard(rule: Rule) -> Program {
             step(EQUAL, TIOCLINUX, 0, 1),
             step(RETURN, REFUSED, 0, 0),
             step(RETURN, ALLOW, 0, 0),
+        ],
+        Rule::NoCoreFirst => vec![
+            step(LOAD, FIRST, 0, 0),
+            step(EQUAL, CORE, 0, 1),
+            step(RETURN, DONE, 0, 0),
+            step(RETURN, ALLOW, 0, 0),
+        ],
+        Rule::NoCoreSecond => vec![
+            step(LOAD, SECOND, 0, 0),
+            step(EQUAL, CORE, 0, 4),
+            step(LOAD, THIRD, 0, 0),
+            step(EQUAL, 0, 0, 3),
+            step(LOAD, THIRD + HIGH, 0, 0),
+            step(EQUAL, 0, 0, 1),
+            step(RETURN, ALLOW, 0, 0),
+            step(RETURN, DONE, 0, 0),
         ],
         Rule::Ask => vec![
             step(LOAD, FIRST, 0, 0),
@@ -173,8 +194,8 @@ mod tests {
     use super::*;
 
     /// Runs the classic filter as the kernel would.
-    fn answer(program: &[sock_filter], arch: u32, number: u32, argument: u64) -> u32 {
-        trace(program, arch, number, argument, &mut |_| {})
+    fn answer(program: &[sock_filter], arch: u32, number: u32, arguments: [u64; 3]) -> u32 {
+        trace(program, arch, number, arguments, &mut |_| {})
     }
 
     /// As [`answer`], and tells which instructions are executed.
@@ -182,7 +203,7 @@ mod tests {
         program: &[sock_filter],
         arch: u32,
         number: u32,
-        argument: u64,
+        arguments: [u64; 3],
         executed: &mut dyn FnMut(usize),
     ) -> u32 {
         let low = |value: u64| u32::try_from(value & 0xFFFF_FFFF).unwrap();
@@ -197,8 +218,8 @@ mod tests {
                     a = match step.k {
                         0 => number,
                         4 => arch,
-                        16 | 24 => low(argument),
-                        20 | 28 => low(argument >> 32),
+                        16 | 24 | 32 => low(arguments[(step.k as usize - 16) / 8]),
+                        20 | 28 | 36 => low(arguments[(step.k as usize - 20) / 8] >> 32),
                         _ => 0,
                     }
                 }
@@ -214,11 +235,24 @@ mod tests {
     }
 
     fn call(number: i64, argument: u64) -> u32 {
-        answer(&build(), AUDIT_ARCH_X86_64, u32::try_from(number).unwrap(), argument)
+        answer(&build(), AUDIT_ARCH_X86_64, u32::try_from(number).unwrap(), [argument; 3])
     }
 
     /// Arguments that some rule tells apart.
-    const WITNESSES: [u64; 8] = [0, 1, 2, 0x1000_0000, 0x5401, TIOCSTI as u64, TIOCLINUX as u64, 0xFFFF_FFFF];
+    const WITNESSES: [[u64; 3]; 12] = [
+        [0; 3],
+        [1; 3],
+        [2; 3],
+        [4; 3],
+        [4, 4, 0],
+        [4, 4, 1 << 32],
+        [0x1000_0000; 3],
+        [0x5401; 3],
+        [TIOCSTI as u64; 3],
+        [TIOCLINUX as u64; 3],
+        [0xFFFF_FFFF; 3],
+        [7; 3],
+    ];
     /// Past every number that there is.
     const NUMBERS: u32 = 1_000;
 
@@ -267,7 +301,7 @@ mod tests {
     fn no_rule_is_redundant() {
         let whole = build();
         let answers = |program: &[sock_filter], number: u32| {
-            WITNESSES.map(|argument| answer(program, AUDIT_ARCH_X86_64, number, argument))
+            WITNESSES.map(|arguments| answer(program, AUDIT_ARCH_X86_64, number, arguments))
         };
         for (place, (number, rule)) in TABLE.iter().enumerate() {
             let mut without = TABLE.to_vec();
@@ -295,14 +329,30 @@ mod tests {
         let mut executed = vec![false; program.len()];
         for arch in [AUDIT_ARCH_X86_64, 0x4000_0003] {
             for number in (0..NUMBERS).chain([X32_BIT + 39]) {
-                for argument in WITNESSES {
-                    trace(&program, arch, number, argument, &mut |at| executed[at] = true);
+                for arguments in WITNESSES {
+                    trace(&program, arch, number, arguments, &mut |at| executed[at] = true);
                 }
             }
         }
         let dead: Vec<usize> = (0..program.len()).filter(|at| !executed[*at]).collect();
         assert!(dead.is_empty(), "never reached: {dead:?}");
         assert!(program.len() < 4096, "the kernel takes no more");
+    }
+
+    #[test]
+    fn the_size_of_core_dumps_stays() {
+        assert_eq!(call(libc::SYS_setrlimit, 4), DONE);
+        assert_eq!(call(libc::SYS_setrlimit, 7), ALLOW);
+        let prlimit = u32::try_from(libc::SYS_prlimit64).unwrap();
+        for (arguments, expected) in [
+            ([0, 4, 0x7fff], DONE),
+            ([0, 4, 1 << 40], DONE),
+            ([0, 1 << 32 | 4, 0x7fff], DONE),
+            ([0, 4, 0], ALLOW),
+            ([0, 7, 0x7fff], ALLOW),
+        ] {
+            assert_eq!(answer(&build(), AUDIT_ARCH_X86_64, prlimit, arguments), expected, "{arguments:x?}");
+        }
     }
 
     #[test]
@@ -314,8 +364,8 @@ mod tests {
     #[test]
     fn other_abis_are_refused() {
         let program = build();
-        assert_eq!(answer(&program, 0x4000_0003, 20, 0), libc::SECCOMP_RET_KILL_PROCESS);
-        assert_eq!(answer(&program, AUDIT_ARCH_X86_64, X32_BIT + 39, 0), NO_CALL);
+        assert_eq!(answer(&program, 0x4000_0003, 20, [0; 3]), libc::SECCOMP_RET_KILL_PROCESS);
+        assert_eq!(answer(&program, AUDIT_ARCH_X86_64, X32_BIT + 39, [0; 3]), NO_CALL);
         assert_eq!(call(libc::SYS_clone3, 0), NO_CALL);
     }
 

@@ -8,6 +8,7 @@ use crate::operation;
 use crate::process;
 use crate::watch::Watch;
 use enclos_init::channel::{self, Frame};
+use enclos_init::sys;
 use enclos_init::wire::{BACKGROUND, Counters, Ended, Kind, Ready, Reason, Run, Setup, Step};
 use rustix::event::{PollFd, PollFlags};
 use rustix::process::{Pid, Signal, WaitOptions, WaitStatus};
@@ -177,6 +178,8 @@ impl Serve {
             Kind::File => self.tool(frame),
             Kind::Counters => {
                 let which: Counters = serde_json::from_slice(&frame.body).ok()?;
+                // In its groups now: they are the root of what can be seen of groups.
+                sys::own_groups().ok()?;
                 if which.processes {
                     self.confinement.processes_held_by_group();
                 }

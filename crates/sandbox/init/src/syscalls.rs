@@ -15,6 +15,11 @@ pub(crate) enum Rule {
     NoNamespaces,
     /// Not to put characters into a terminal's input.
     NoTerminalInput,
+    /// Succeeds without effect for the size of core dumps, the first argument: with a size of 0 a program of the host that
+    /// the kernel hands dumps to would get them.
+    NoCoreFirst,
+    /// The same with the second argument, unless it only asks.
+    NoCoreSecond,
     /// Only to ask what is in force, or for what is the default.
     Ask,
 }

@@ -6,6 +6,7 @@ mod commands;
 mod escapes;
 mod files;
 mod git;
+mod leftovers;
 mod life;
 mod limits;
 mod programs;

@@ -13,7 +13,16 @@ pub(super) fn proc_fs() -> Done<()> {
     rustix::mount::mount(c"proc", "proc", c"proc", flags, None)
         .at(Step::Proc, "mounting a private `/proc`")?;
     // No further user namespace can be made in here, whatever the filter of system calls would let through.
-    std::fs::write("proc/sys/user/max_user_namespaces", "0").at(Step::Proc, "forbidding more user namespaces")
+    std::fs::write("proc/sys/user/max_user_namespaces", "0")
+        .at(Step::Proc, "forbidding more user namespaces")?;
+    // Watches on files are counted for the person as well: all of theirs must not be used up in here.
+    for (setting, most) in [("max_inotify_instances", "64"), ("max_inotify_watches", "65536")] {
+        match std::fs::write(format!("proc/sys/user/{setting}"), most) {
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
+            other => other.at(Step::Proc, "bounding watches on files")?,
+        }
+    }
+    Ok(())
 }
 
 /// A `/dev` of six devices and a private terminal multiplexer.
