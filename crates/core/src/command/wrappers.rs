@@ -318,6 +318,15 @@ pub(super) fn likely<'a>(name: &str, arguments: &'a [Argument]) -> &'a [Argument
     rest.get(options..).unwrap_or(&[])
 }
 
+/// The words from the first that is no option, when a `--` comes after it.
+pub(super) fn before_end(arguments: &[Argument]) -> &[Argument] {
+    let options = arguments.iter().take_while(|argument| options::head(argument).starts_with('-')).count();
+    let rest = arguments.get(options..).unwrap_or(&[]);
+    let ended = rest.iter().any(|argument| argument.literal() == Some("--"));
+    let ended_before = arguments.iter().take(options).any(|argument| argument.literal() == Some("--"));
+    if ended && !ended_before { rest } else { &[] }
+}
+
 impl Wrapper {
     /// What the wrapper runs, of its `arguments` without its own name.
     pub(super) fn inside<'a>(&self, arguments: &'a [Argument]) -> Inside<'a> {

@@ -68,6 +68,11 @@ impl<'r> Judge<'r> {
                 if named.is_some_and(|named| !matches!(named, "exec" | "eval" | "format")) {
                     lines.push(line.runs(likely));
                 }
+                // A `--` may also belong to the command: what stands before it, if it is one that is known to run text.
+                let before = wrappers::before_end(rest);
+                if before.first().is_some_and(|first| runs_text(&first.emptied())) {
+                    lines.push(line.runs(before));
+                }
             }
             _ => {
                 gathered.add(listed(name, rest));
@@ -221,6 +226,14 @@ impl<'r> Judge<'r> {
             *current = target;
         }
     }
+}
+
+/// Whether a program of this name runs text, or a command behind it.
+fn runs_text(name: &str) -> bool {
+    let name = base_name(name);
+    let known = matches!(name.as_str(), "source" | "." | "sed" | "find");
+    let runs = wrappers::find(&name).is_some() || wrappers::is_runner(&name) || wrappers::is_manager(&name);
+    known || runs || ask::is_shell(&name) || ask::is_interpreter(&name)
 }
 
 /// The operands of `source`: the file, and what it is given.

@@ -14,7 +14,7 @@ const FREE: usize = 20_000;
 const PER_BYTE: usize = 128;
 
 /// Units that the plain table does not have: what carries, hands on and looks at operands.
-const MORE: [&str; 44] = [
+const MORE: [&str; 58] = [
     "rm -rf /etc ",
     "rm rm ",
     "install ",
@@ -59,6 +59,20 @@ const MORE: [&str; 44] = [
     "2>&1 >&2 ",
     "find . -exec find . -exec ",
     "xargs xargs env ",
+    "((x));",
+    "echo $((x));",
+    "x='a[$(",
+    "a=(b)c ",
+    "echo >&'$(id)' ",
+    "env -S '-S ",
+    "xargs -I X rm X <<< 'a\n",
+    "xargs rm <<< 'a ",
+    "sed -e 'a\\\n' ",
+    "declare -n r=x ",
+    "source <<< '",
+    "${x:'a[$(",
+    "[ -v 'a[`",
+    "find / -exec env ",
 ];
 
 fn unit() -> impl Strategy<Value = &'static str> {
