@@ -423,6 +423,9 @@ pub(crate) const REJECT_EXAMPLES: &str = "\
 Examples:
   enclos reject ap_k3x9w2q7_1
   enclos reject ap_k3x9w2q7_1 --say \"use the make target\"
+
+A person's refusal ends the turn, which then waits; with --say the model goes on at once. Through a pipe
+it is the refusal of a program, and the model goes on as after a refusal by policy.
 ";
 /// `reject --say`.
 pub(crate) const SAY: &str = "A word to the model, which then goes on at once";
