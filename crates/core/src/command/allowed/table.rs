@@ -257,10 +257,10 @@ static PROGRAMS: &[Program] = &[
 
 /// Programs that print their version, and nothing else, when that is all they are asked. Not those that a file of the
 /// project tells which program to run instead.
-const VERSIONED: [&str; 36] = [
-    "python", "python3", "node", "npm", "cargo", "rustc", "rustup", "go", "gcc", "g++", "clang", "cc", "c++",
-    "make", "cmake", "ninja", "git", "docker", "kubectl", "ruby", "gem", "perl", "php", "java", "javac",
-    "gradle", "pip", "pip3", "bash", "tar", "zip", "unzip", "jq", "rg", "sed", "awk",
+const VERSIONED: [&str; 33] = [
+    "python", "python3", "node", "npm", "go", "gcc", "g++", "clang", "cc", "c++", "make", "cmake", "ninja",
+    "git", "docker", "kubectl", "ruby", "gem", "perl", "php", "java", "javac", "gradle", "pip", "pip3",
+    "bash", "tar", "zip", "unzip", "jq", "rg", "sed", "awk",
 ];
 
 pub(super) fn prints_version(name: &str) -> bool {
