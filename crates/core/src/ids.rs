@@ -1,6 +1,8 @@
 //! The names of things: sessions, calls, persons, rules, digests.
 //!
-//! Each is a text of its own type, so that one is never taken for another.
+//! Each is a text of its own type, so that one is never taken for another; a copy shares the text.
+
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
@@ -10,12 +12,12 @@ macro_rules! name {
         $(#[$doc])*
         #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
         #[serde(transparent)]
-        pub struct $name(String);
+        pub struct $name(Arc<str>);
 
         impl $name {
             /// Takes the text as it is.
             pub fn new(text: impl Into<String>) -> Self {
-                Self(text.into())
+                Self(Arc::from(text.into()))
             }
 
             /// The text.
@@ -58,6 +60,6 @@ impl SessionId {
     pub fn parse(text: &str) -> Option<Self> {
         let tail = text.strip_prefix("sess_")?;
         let fits = !tail.is_empty() && tail.len() <= 64 && tail.bytes().all(|b| b.is_ascii_alphanumeric());
-        fits.then(|| Self(text.to_owned()))
+        fits.then(|| Self(Arc::from(text)))
     }
 }

@@ -3,9 +3,10 @@
 //! Operands, redirections, values of assignments and of loops, in every text that is handed on. What is known at run
 //! time only stands as `*`, so that `d/$i` names all of `d`. Nothing is judged here, and nothing looked up.
 
-use std::collections::BTreeSet;
+use std::borrow::Cow;
+use std::collections::HashSet;
 
-use super::reading::Names;
+use super::reading::{Names, Piece};
 use super::script::{Action, Command, Part, Word};
 
 /// Names that are kept of one command.
@@ -14,14 +15,22 @@ const MOST: usize = 512;
 const LONGEST: usize = 4096;
 
 /// The names that were found.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Collected {
-    found: BTreeSet<String>,
+    found: HashSet<String>,
     /// There were more than are kept.
     more: bool,
+    /// A word has braces, which make other words of it.
+    braces: bool,
 }
 
 impl Collected {
+    /// Nothing yet, with room for the names of a text of so many bytes.
+    pub(super) fn of_length(bytes: usize) -> Self {
+        let room = (bytes / 6).min(MOST);
+        Self { found: HashSet::with_capacity(room), more: false, braces: false }
+    }
+
     /// Adds what a command names.
     pub(super) fn of(&mut self, command: &Command) {
         let values = command.assignments.iter().flat_map(|assignment| &assignment.values);
@@ -33,23 +42,27 @@ impl Collected {
             Action::Descriptor | Action::Here(_) | Action::HereString(_) => None,
         });
         for word in command.words.iter().chain(values).chain(redirected) {
-            self.add(text(word));
+            let text = text(word);
+            self.braces |= text.contains('{');
+            self.add(&text);
         }
     }
 
-    /// Adds words after braces and quotes are gone.
-    pub(super) fn words(&mut self, argv: &[String]) {
-        for word in argv {
-            self.add(word.clone());
+    /// Adds the words of pieces, which stand there after braces are gone; without braces they are known already.
+    pub(super) fn of_pieces(&mut self, pieces: &[Piece]) {
+        if self.braces {
+            for word in pieces.iter().flat_map(|piece| &piece.argv) {
+                self.add(word);
+            }
         }
     }
 
-    fn add(&mut self, name: String) {
-        if name.is_empty() || name.len() > LONGEST || self.found.contains(&name) {
+    fn add(&mut self, name: &str) {
+        if name.is_empty() || name.len() > LONGEST || self.found.contains(name) {
             return;
         }
         if self.found.len() < MOST {
-            self.found.insert(name);
+            self.found.insert(name.to_owned());
         } else {
             self.more = true;
         }
@@ -57,16 +70,23 @@ impl Collected {
 
     /// The names, and whether there were more.
     pub(super) fn taken(self) -> Names {
-        Names { words: self.found.into_iter().collect(), more: self.more }
+        let mut words: Vec<String> = self.found.into_iter().collect();
+        words.sort_unstable();
+        Names { words, more: self.more }
     }
 }
 
-fn text(word: &Word) -> String {
-    let part = |part: &Part| match part {
-        Part::Plain(text) | Part::Quoted(text) | Part::Coded(text) => text.clone(),
-        Part::Dynamic(_) => "*".to_owned(),
-    };
-    word.parts.iter().map(part).collect()
+fn text(word: &Word) -> Cow<'_, str> {
+    fn text_of(part: &Part) -> &str {
+        match part {
+            Part::Plain(text) | Part::Quoted(text) | Part::Coded(text) => text,
+            Part::Dynamic(_) => "*",
+        }
+    }
+    match word.parts.as_slice() {
+        [only] => Cow::Borrowed(text_of(only)),
+        parts => Cow::Owned(parts.iter().map(text_of).collect()),
+    }
 }
 
 #[cfg(test)]

@@ -43,7 +43,7 @@ impl By<'_> {
     pub(super) fn source(&self) -> String {
         match self {
             Self::Default(_) => "defaults".to_owned(),
-            Self::Rule(layer, _) => layer.source.clone(),
+            Self::Rule(layer, _) => layer.source.to_string(),
         }
     }
 }

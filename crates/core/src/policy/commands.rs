@@ -51,7 +51,7 @@ pub(super) fn read<'p>(
     let base = cascade::aspect(&policy.layers, caller, ASPECT, Some(args))?;
     let contained = policy.settings.contained == Some(true);
     let alone = command::judge(text, &Rules { base: Verdict::Allow, contained, freed: &[] });
-    let said = said(&policy.layers, caller, Some(args), Some(&first_words(&alone)))?;
+    let said = said(&policy.layers, caller, Some(args), Some(&first_words(&alone.pieces)))?;
     let prefixes = prefixes(&policy.layers, caller, &said)?;
     let freed: Vec<CommandRule> = prefixes
         .iter()
@@ -77,8 +77,8 @@ pub(super) fn read<'p>(
 
 /// The words that a rule for a command of this reading may begin with. What a rule matches stands in the words of a
 /// piece, by its name or its path; of a policy with many rules only these few are looked at.
-fn first_words(reading: &Reading) -> HashSet<&str> {
-    let words = reading.pieces.iter().flat_map(|piece| &piece.argv);
+fn first_words(pieces: &[Piece]) -> HashSet<&str> {
+    let words = pieces.iter().flat_map(|piece| &piece.argv);
     words.flat_map(|word| [word.as_str(), word.rsplit('/').next().unwrap_or("")]).collect()
 }
 
@@ -154,9 +154,15 @@ impl<'p> Said<'p> {
 }
 
 /// What one layer says of commands, for a call of `bash` that can be judged.
-pub(super) fn said_of<'p>(layer: &'p Loaded, caller: &Caller<'_>, args: Option<&Value>) -> Option<Said<'p>> {
+/// Rules on other commands than those of the pieces are left out.
+pub(super) fn said_of<'p>(
+    layer: &'p Loaded,
+    caller: &Caller<'_>,
+    args: Option<&Value>,
+    pieces: &[Piece],
+) -> Option<Said<'p>> {
     let bash = caller.tool.category() == Category::Bash;
-    bash.then(|| Said::new(layer, caller, args, None).ok()).flatten()
+    bash.then(|| Said::new(layer, caller, args, Some(&first_words(pieces))).ok()).flatten()
 }
 
 /// What every layer says of commands, of those that begin with one of `words` when these are given.

@@ -2,6 +2,8 @@
 //!
 //! A decision always travels with its reasons: the rule that won, its scope, the rules that lost and why.
 
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
 
 use crate::command::{Names, Piece};
@@ -69,7 +71,7 @@ pub struct Considered {
     /// Its scope.
     pub scope: Scope,
     /// The file or place it was written.
-    pub source: String,
+    pub source: Arc<str>,
     /// What it says.
     pub verdict: Verdict,
     /// Why it did not decide.

@@ -54,7 +54,7 @@ impl Policy {
         let report = |layer: &Loaded| LayerReport {
             scope: layer.scope,
             name: layer.name.clone(),
-            source: layer.source.clone(),
+            source: layer.source.to_string(),
             rules: layer.rules.len(),
         };
         self.layers.iter().map(report).collect()
@@ -89,9 +89,10 @@ pub(super) fn considered(
         let winners: Vec<&Rule> = Aspect::of(caller.tool)
             .filter_map(|aspect| cascade::winner(layer, caller, aspect, args).ok().flatten())
             .collect();
-        let said = commands::said_of(layer, caller, args);
+        let said = commands::said_of(layer, caller, args, &decision.pieces);
         for rule in layer.rules_on(caller.tool.name()).filter(|rule| !rule.shadow && speaks(rule, caller)) {
-            if rule.id == decision.rule && layer.scope == decision.scope && layer.source == decision.source {
+            if rule.id == decision.rule && layer.scope == decision.scope && *layer.source == *decision.source
+            {
                 continue;
             }
             out.push(Considered {

@@ -1,6 +1,7 @@
 //! Reading the layers of a policy: all of them in full, or none.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use sha2::{Digest as _, Sha256};
 
@@ -20,7 +21,7 @@ use super::{Policy, tighten};
 pub(super) struct Loaded {
     pub(super) scope: Scope,
     pub(super) name: String,
-    pub(super) source: String,
+    pub(super) source: Arc<str>,
     pub(super) rules: Vec<Rule>,
     pub(super) settings: Settings,
     /// Examples that were held against the rules.
@@ -187,7 +188,7 @@ impl Loaded {
         Self {
             scope: layer.scope,
             name,
-            source: layer.source.clone(),
+            source: Arc::from(layer.source.as_str()),
             rules: Vec::new(),
             settings,
             examples: Vec::new(),
@@ -247,6 +248,6 @@ impl Loaded {
     }
 
     pub(super) fn error(&self, line: usize, problem: Problem) -> PolicyError {
-        PolicyError { file: self.source.clone(), line, problem }
+        PolicyError { file: self.source.to_string(), line, problem }
     }
 }

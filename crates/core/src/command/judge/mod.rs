@@ -61,7 +61,7 @@ pub(super) fn judge_counting(text: &str, rules: &Rules<'_>) -> (Reading, usize) 
         written: Written::new(rules.freed),
         script: Script::new(text),
         pieces: Vec::new(),
-        names: Collected::default(),
+        names: Collected::of_length(text.len()),
         directories: vec![Directory::workspace()],
         lost: false,
         room: BRACE_ROOM + text.len(),
@@ -73,9 +73,7 @@ pub(super) fn judge_counting(text: &str, rules: &Rules<'_>) -> (Reading, usize) 
     }
     let verdict = judge.pieces.iter().map(|piece| piece.verdict).max();
     let mut names = judge.names;
-    for piece in &judge.pieces {
-        names.words(&piece.argv);
-    }
+    names.of_pieces(&judge.pieces);
     let names = names.taken();
     let verdict = verdict.unwrap_or(rules.base);
     (Reading { verdict, unreadable: None, pieces: judge.pieces, names }, steps)

@@ -101,7 +101,7 @@ impl Policy {
         let tool = Tool::named(&held.tool);
         let decision = self.decide(&Caller { tool: &tool, role, surface }, Some(&held.args));
         ExampleResult {
-            source: layer.source.clone(),
+            source: layer.source.to_string(),
             line: held.line as u64,
             rule: held.rule.clone(),
             example: held.shown.clone(),
