@@ -99,6 +99,11 @@ pub(crate) fn flags_of_path(path: &str) -> Vec<String> {
     enclos_core::sensitive::flags(path).into_iter().map(|flag| flag.as_str().to_owned()).collect()
 }
 
+/// A path as a call names it, from the workspace.
+pub(crate) fn in_workspace(path: &str) -> &str {
+    path.strip_prefix("/workspace/").unwrap_or(path).trim_start_matches("./")
+}
+
 /// The hunks between two texts.
 pub(crate) fn hunks(old: &str, new: &str) -> Vec<Hunk> {
     changeset::compare(old, new).into_iter().map(hunk).collect()

@@ -3,10 +3,13 @@
 //! Of Enclos's own tools the arguments are known; of a server's nothing is, and nothing is refused. Paths of the file
 //! tools are compared as what they lead to, so a condition must be written that way too.
 
+use std::sync::LazyLock;
+
 use serde_json::Value;
 
 use super::condition::{Compared, Condition, led_to};
 use super::subject::Subject;
+use crate::model::ToolSpec;
 use crate::near::nearest;
 use crate::tool;
 
@@ -38,12 +41,8 @@ pub(super) fn possible(subject: &Subject, condition: &Condition) -> Result<(), S
     let tools = own_tools(subject);
     typed(&tools, condition)?;
     let of_files = tools.is_empty() && subject.servers.is_empty() && !of_servers_alone(subject)
-        || tools.iter().any(|tool| is_file_tool(tool));
+        || tools.iter().any(|tool| tool::is_file(tool));
     if of_files && pointer == "/path" { led(condition) } else { Ok(()) }
-}
-
-fn is_file_tool(tool: &str) -> bool {
-    tool::is_file(tool)
 }
 
 fn of_servers_alone(subject: &Subject) -> bool {
@@ -123,7 +122,8 @@ fn led(condition: &Condition) -> Result<(), String> {
     ))
 }
 
-fn properties(tool: &str) -> Option<serde_json::Map<String, Value>> {
-    let spec = tool::built_in().into_iter().find(|spec| spec.name == tool)?;
-    spec.schema.get("properties")?.as_object().cloned()
+/// The arguments of a tool of Enclos. A policy asks for them at every condition, so they are written out once.
+fn properties(tool: &str) -> Option<&'static serde_json::Map<String, Value>> {
+    static TOOLS: LazyLock<Vec<ToolSpec>> = LazyLock::new(tool::built_in);
+    TOOLS.iter().find(|spec| spec.name == tool)?.schema.get("properties")?.as_object()
 }

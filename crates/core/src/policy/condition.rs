@@ -92,6 +92,22 @@ impl Condition {
         }
     }
 
+    /// Whether another condition is the same.
+    pub(super) fn is_same(&self, other: &Self) -> bool {
+        let same_test = match (&self.test, &other.test) {
+            (Test::Equals(one), Test::Equals(other)) => one == other,
+            (Test::OneOf(one), Test::OneOf(other)) => one == other,
+            (Test::Glob(one), Test::Glob(other)) => one.glob() == other.glob(),
+            (Test::Prefix(one), Test::Prefix(other)) | (Test::Regex(one, _), Test::Regex(other, _)) => {
+                one == other
+            }
+            (Test::Equals(_) | Test::OneOf(_) | Test::Prefix(_) | Test::Glob(_) | Test::Regex(..), _) => {
+                false
+            }
+        };
+        same_test && self.pointer == other.pointer
+    }
+
     /// The condition as it is written.
     pub(super) fn written(&self) -> Value {
         let (word, value) = match &self.test {

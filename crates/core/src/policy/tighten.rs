@@ -195,8 +195,7 @@ fn said_above<'p>(
 /// conditions are among them, unless a softer rule of the layer is as specific.
 fn floor<'p>(layer: &'p Loaded, rule: &Rule, about: impl Fn(&Rule) -> bool) -> Option<Outcome<'p>> {
     let met = |other: &&Rule| {
-        let among =
-            |condition: &Condition| rule.conditions.iter().any(|own| own.written() == condition.written());
+        let among = |condition: &Condition| rule.conditions.iter().any(|own| own.is_same(condition));
         about(other) && !other.conditions.is_empty() && other.conditions.iter().all(among)
     };
     let held = layer.rules.iter().filter(met).max_by_key(|other| (other.specificity(), other.verdict))?;

@@ -224,7 +224,7 @@ impl Live {
     /// Shows a card again whose answer did not count.
     fn show_again(&mut self, call: &Call, asked: &Approval) {
         if let Judged::Decided(decided) = self.judge(call) {
-            let card = self.card(call, &decided, asked);
+            let card = self.card(call, &decided, self.named(&decided).as_ref(), asked);
             self.show_card(call, &asked.id, card);
         }
     }

@@ -11,6 +11,7 @@ use enclos_sandbox::FileOp;
 use super::Live;
 use super::handle::of;
 use super::judge::Decided;
+use super::names::Named;
 use crate::changes;
 use crate::clock::rfc3339;
 use crate::effects::{self, Action};
@@ -27,9 +28,15 @@ impl Live {
     }
 
     /// The card of a question.
-    pub(super) fn card(&self, call: &Call, decided: &Decided, approval: &Approval) -> Card {
+    pub(super) fn card(
+        &self,
+        call: &Call,
+        decided: &Decided,
+        named: Option<&Named>,
+        approval: &Approval,
+    ) -> Card {
         let decision = &decided.decision;
-        let (files, flagged) = if let Some(named) = self.named(decided) {
+        let (files, flagged) = if let Some(named) = named {
             (named.listed(), named.flagged())
         } else {
             let files: Vec<String> = named_file(&decided.action).into_iter().collect();
@@ -182,7 +189,6 @@ pub(super) fn title(action: &Action) -> String {
 
 /// Why a file is under dedicated control, by its path alone.
 fn flags(path: &str) -> Vec<Flagged> {
-    let inside = path.strip_prefix("/workspace/").unwrap_or(path);
-    let flags = changes::flags_of_path(inside);
+    let flags = changes::flags_of_path(changes::in_workspace(path));
     flags.into_iter().map(|why| Flagged { path: path.to_owned(), why }).collect()
 }

@@ -14,6 +14,7 @@ use enclos_sandbox::FileOp;
 
 use super::Live;
 use super::judge::{Decided, Question, verdict};
+use super::names::Named;
 use crate::changes;
 use crate::effects::{self, Action};
 
@@ -23,30 +24,15 @@ const MOST_NAMED: usize = 5;
 /// Characters of a call that a preview shows.
 const MOST_SHOWN: usize = 120;
 
-impl Live {
-    /// Whether a grant may answer this ask, or be given with its answer. What takes a whole folder away, or names a
-    /// file under dedicated control, needs its own yes each time.
-    pub(super) fn is_grantable(&self, decided: &Decided) -> bool {
-        let decision = &decided.decision;
-        let asks = decision.verdict == Verdict::Ask && decision.remember;
-        asks && !decision.person && decision.quorum <= 1 && !self.names_controlled(decided)
-    }
+/// Whether a grant may answer this ask, or be given with its answer. What takes a whole folder away, or names a file
+/// under dedicated control, needs its own yes each time. `named`: what a command names.
+pub(super) fn is_grantable(decided: &Decided, named: Option<&Named>) -> bool {
+    let decision = &decided.decision;
+    let asks = decision.verdict == Verdict::Ask && decision.remember;
+    asks && !decision.person && decision.quorum <= 1 && !names_controlled(decided, named)
+}
 
-    /// Whether a call names a file under dedicated control, or may.
-    fn names_controlled(&self, decided: &Decided) -> bool {
-        let controlled = |path: &str| {
-            let inside = path.strip_prefix("/workspace/").unwrap_or(path).trim_start_matches("./");
-            !changes::flags_of_path(inside).is_empty()
-        };
-        match &decided.action {
-            Action::Command(_) => self.named(decided).is_none_or(|named| !named.flagged().is_empty()),
-            Action::File(FileOp::Delete { recursive: true, .. }) => true,
-            Action::File(
-                FileOp::Write { path, .. } | FileOp::Edit { path, .. } | FileOp::Delete { path, .. },
-            ) => controlled(path),
-            Action::File(_) => false,
-        }
-    }
+impl Live {
     /// What a grant for a call is bound to.
     pub(super) fn bound(&self, call: &Call, decided: &Decided) -> Bound {
         let definition = self.definition(call).unwrap_or_default().to_string();
@@ -60,7 +46,11 @@ impl Live {
 
     /// The grant that answers a call.
     pub(super) fn grant_for(&self, call: &Call, decided: &Decided) -> Option<Grant> {
-        if self.state.grants().is_empty() || !self.is_grantable(decided) {
+        // Before the sandbox is asked what the call names.
+        if self.state.grants().is_empty() || !decided.decision.remember {
+            return None;
+        }
+        if !is_grantable(decided, self.named(decided).as_ref()) {
             return None;
         }
         let (bound, action) = (self.bound(call, decided), self.action_digest(call, decided));
@@ -90,33 +80,29 @@ impl Live {
     /// The patterns of a card in words, with what else of the session's calls each would have matched.
     pub(super) fn offers(&self, call: &Call, approval: &Approval) -> Vec<Offer> {
         let Some(bound) = &approval.grantable else { return Vec::new() };
-        let before: Vec<&Proposal> = self
-            .state
-            .proposals()
-            .iter()
-            .rev()
-            .map(AsRef::as_ref)
-            .filter(|past| past.tool == call.tool() && past.call != *call.id())
-            .collect();
-        let judged: Vec<(String, Decided)> = before.into_iter().filter_map(|past| self.past(past)).collect();
-        let offer = |pattern: &Pattern| {
-            let action = Digest::new("");
-            let mut also: Vec<String> = Vec::new();
-            let mut more = 0;
-            for (line, decided) in &judged {
-                let file = self.plain_file(&decided.action);
-                let pieces = &decided.decision.pieces;
-                let asking = Asking { bound, action: &action, pieces, file: file.as_deref() };
-                if !pattern.covers(&asking) || self.names_controlled(decided) || also.contains(line) {
-                } else if also.len() < MOST_NAMED {
-                    also.push(line.clone());
+        let offer = |pattern: &Pattern| Offer { words: pattern.in_words(), also: Vec::new(), more: 0 };
+        let mut offers: Vec<Offer> = approval.patterns.iter().map(offer).collect();
+        let before = self.state.proposals().iter().rev().map(AsRef::as_ref);
+        let alike = before.filter(|past: &&Proposal| past.tool == call.tool() && past.call != *call.id());
+        for (line, decided) in alike.filter_map(|past| self.past(past)) {
+            let (file, action) = (self.plain_file(&decided.action), Digest::new(""));
+            let pieces = &decided.decision.pieces;
+            let asking = Asking { bound, action: &action, pieces, file: file.as_deref() };
+            let covers: Vec<bool> = approval.patterns.iter().map(|pattern| pattern.covers(&asking)).collect();
+            if !covers.contains(&true) || names_controlled(&decided, self.named(&decided).as_ref()) {
+                continue;
+            }
+            let covering =
+                offers.iter_mut().zip(covers).filter_map(|(offer, covers)| covers.then_some(offer));
+            for offer in covering.filter(|offer| !offer.also.contains(&line)).collect::<Vec<_>>() {
+                if offer.also.len() < MOST_NAMED {
+                    offer.also.push(line.clone());
                 } else {
-                    more += 1;
+                    offer.more += 1;
                 }
             }
-            Offer { words: pattern.in_words(), also, more }
-        };
-        approval.patterns.iter().map(offer).collect()
+        }
+        offers
     }
 
     /// A call that was proposed before, judged as it would be now.
@@ -149,5 +135,17 @@ impl Live {
             }
         }
         Some(path)
+    }
+}
+
+/// Whether a call names a file under dedicated control, or may.
+fn names_controlled(decided: &Decided, named: Option<&Named>) -> bool {
+    match &decided.action {
+        Action::Command(_) => named.is_none_or(|named| !named.flagged().is_empty()),
+        Action::File(FileOp::Delete { recursive: true, .. }) => true,
+        Action::File(
+            FileOp::Write { path, .. } | FileOp::Edit { path, .. } | FileOp::Delete { path, .. },
+        ) => !changes::flags_of_path(changes::in_workspace(path)).is_empty(),
+        Action::File(_) => false,
     }
 }

@@ -14,8 +14,9 @@ use serde_json::json;
 
 use super::entry::{self, facts};
 use super::judge::{Decided, Judged};
+use super::names::Named;
 use super::record::Facts;
-use super::{Exit, Finish, Flow, Halt, Live, card};
+use super::{Exit, Finish, Flow, Halt, Live, card, grants};
 use crate::effects::{self, Action};
 
 /// Lines that a card may have. What cannot be shown whole is refused.
@@ -89,7 +90,7 @@ impl Live {
         if let Some((approval, Some(by))) = self.state.question(call.id()) {
             // An approval is for what was shown, and for its time.
             let in_time = self.clock.now_us() < approval.expires_us;
-            let same = in_time && self.digest(call, decided) == approval.digest;
+            let same = in_time && self.digest(call, decided, self.named(decided).as_ref()) == approval.digest;
             return if same { Way::Start(by.clone(), rule.clone()) } else { Way::Ask };
         }
         if let Some(who) = self.state.refuser(&self.action_digest(call, decided)) {
@@ -169,8 +170,9 @@ impl Live {
                 "the command names more words than an approval can be bound to: split it into smaller ones";
             return self.fail(call, error.to_owned()).await.map(|()| Flow::On);
         }
-        let approval = self.approval(call, decided);
-        let card = self.card(call, decided, &approval);
+        let named = self.named(decided);
+        let approval = self.approval(call, decided, named.as_ref());
+        let card = self.card(call, decided, named.as_ref(), &approval);
         if lines_to_show(&decided.action).max(card::lines(&card)) > MOST_LINES {
             let error =
                 format!("a person cannot be shown over {MOST_LINES} lines: split the call into smaller ones");
@@ -192,7 +194,7 @@ impl Live {
     }
 
     /// The authority object that a person is asked for.
-    fn approval(&self, call: &Call, decided: &Decided) -> Approval {
+    fn approval(&self, call: &Call, decided: &Decided, named: Option<&Named>) -> Approval {
         let decision = &decided.decision;
         let minutes = self.policy.settings().expiry_minutes.unwrap_or(enclos_core::policy::EXPIRY_MINUTES);
         let lasts = i64::try_from(minutes).unwrap_or(30).saturating_mul(60_000_000);
@@ -201,10 +203,10 @@ impl Live {
         let mut requesters = vec![self.person.clone()];
         requesters.extend(self.state.editors(call.id()).cloned());
         requesters.dedup();
-        let grantable = self.is_grantable(decided).then(|| self.bound(call, decided));
+        let grantable = grants::is_grantable(decided, named).then(|| self.bound(call, decided));
         Approval {
             id: format!("ap_{tail}_{}", self.state.questions_asked() + 1),
-            digest: self.digest(call, decided),
+            digest: self.digest(call, decided, named),
             action: self.action_digest(call, decided),
             expires_us: self.clock.now_us().saturating_add(lasts),
             needs: Needs {
@@ -362,11 +364,11 @@ impl Live {
     }
 
     /// Digest of everything that an approval is for: session, tool and its definition, arguments, the content of
-    /// the files that the call names, and the policy.
-    pub(super) fn digest(&self, call: &Call, decided: &Decided) -> Digest {
+    /// the files that the call names, and the policy. `named`: what a command names, as it was looked at.
+    pub(super) fn digest(&self, call: &Call, decided: &Decided, named: Option<&Named>) -> Digest {
         let definition = self.definition(call);
         let file = decided.args.value().get("path").and_then(|path| path.as_str());
-        let files = match (self.named(decided), file) {
+        let files = match (named, file) {
             (Some(named), _) => named.bound(),
             (None, Some(path)) => self.content_digest(path),
             (None, None) => serde_json::Value::Null,

@@ -107,8 +107,7 @@ impl Named {
         let direct: Vec<&Looked> =
             seen.iter().filter(|looked| looked.named && !looked.path.is_empty()).collect();
         let mut listed: Vec<String> = direct.iter().take(MOST_LISTED).map(|looked| told(looked)).collect();
-        let rest = seen.len() - direct.len().min(MOST_LISTED);
-        if rest > 0 && direct.len() > MOST_LISTED {
+        if direct.len() > MOST_LISTED {
             listed.push(format!("… and {} more", direct.len() - MOST_LISTED));
         }
         if self.more {
@@ -133,7 +132,7 @@ impl Named {
         });
         let mut flagged: Vec<Flagged> = Vec::new();
         for (path, folder) in of_seen.chain(of_words) {
-            let inside = path.strip_prefix("/workspace/").unwrap_or(path).trim_start_matches("./");
+            let inside = changes::in_workspace(path);
             let mut why = changes::flags_of_path(inside);
             if folder && why.is_empty() {
                 why = changes::flags_of_path(&format!("{inside}/x.yml"));

@@ -286,12 +286,16 @@ impl Live {
                 self.expired(&id).await?;
                 continue;
             }
-            match self.judge(&call) {
-                super::judge::Judged::Decided(decided) if self.digest(&call, &decided) == approval.digest => {
-                    let card = self.card(&call, &decided, &approval);
-                    self.show_card(&call, &approval.id, card);
-                }
-                _ => self.supersede(&call, &approval.id).await?,
+            let super::judge::Judged::Decided(decided) = self.judge(&call) else {
+                self.supersede(&call, &approval.id).await?;
+                continue;
+            };
+            let named = self.named(&decided);
+            if self.digest(&call, &decided, named.as_ref()) == approval.digest {
+                let card = self.card(&call, &decided, named.as_ref(), &approval);
+                self.show_card(&call, &approval.id, card);
+            } else {
+                self.supersede(&call, &approval.id).await?;
             }
         }
         Ok(())
