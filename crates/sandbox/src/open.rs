@@ -6,9 +6,9 @@ use crate::idmap::{Mapper, plain_tree};
 use crate::launch::{self, Given, Launch};
 use crate::plan::{Access, Limits, Plan};
 use crate::platform::{self, Identity};
-use crate::report::{Enforcer, Level, Report};
+use crate::report::{Enforcer, Level, Report, Workspace};
 use crate::sandbox::{Life, Sandbox};
-use crate::{git, mask, state};
+use crate::{copy, git, mask, state};
 use enclos_init::channel::{self, Frame};
 use enclos_init::wire::{
     Counters, FIRST_FD, Failure, GitCopy, Kind, LimitsIn, MountIn, PrivateGit, Ready, Setup, Step,
@@ -24,11 +24,39 @@ use std::time::{Duration, Instant};
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Opens a sandbox as the plan says, or fails with the step that failed.
+///
+/// One refusal leads to a second try: that the kernel takes no overlay of these folders. Then the workspace is a copy, if
+/// the session has written nothing yet. The confinement is the same.
 pub fn open(plan: &Plan) -> Result<Sandbox, OpenError> {
     let start = Instant::now();
     plan.check()?;
     platform::check()?;
     launch::make_ready();
+    match attempt(plan, start, None) {
+        Err(Unopened { error, no_overlay: true }) => {
+            let why = error.source.as_ref().map_or_else(|| error.message.clone(), ToString::to_string);
+            let since = format!("the kernel takes no overlay of these folders ({why})");
+            attempt(plan, start, Some(since)).map_err(|unopened| unopened.error)
+        }
+        other => other.map_err(|unopened| unopened.error),
+    }
+}
+
+/// Why an attempt failed.
+struct Unopened {
+    error: OpenError,
+    /// The kernel takes no overlay of these folders, and a copy may take its place.
+    no_overlay: bool,
+}
+
+impl From<OpenError> for Unopened {
+    fn from(error: OpenError) -> Self {
+        Self { error, no_overlay: false }
+    }
+}
+
+/// One attempt, with a copy because of `since`, or as the plan and the layer say.
+fn attempt(plan: &Plan, start: Instant, since: Option<String>) -> Result<Sandbox, Unopened> {
     let identity = platform::identity();
     let workspace = open_folder(&plan.workspace).at(Step::Plan, "opening the repository")?;
     let root_mode = rustix::fs::fstat(&workspace).at(Step::Plan, "looking at the repository")?.st_mode;
@@ -36,9 +64,18 @@ pub fn open(plan: &Plan) -> Result<Sandbox, OpenError> {
     let layer = state::prepare(&plan.layer, identity, root_mode, thrown_away)?;
     let hidden = mask::compute(&workspace, &plan.hidden)?;
     let git = plan.git.as_deref().map(|git| git::read(git, &plan.workspace)).transpose()?;
+    let order = copy::Order {
+        from: &workspace,
+        layer: &layer.directory,
+        hidden: &hidden,
+        owner: (identity == Identity::Root).then_some(layer.owner),
+        ceiling: plan.limits.disk_bytes,
+        git: git.is_some(),
+    };
+    let made = copy::choose(plan, &order, since)?;
 
     let mut given = Handover::new(identity, layer.owner);
-    let setup = set_up(plan, git, root_mode, &mut given)?;
+    let setup = set_up(plan, git, root_mode, made == Workspace::Overlay, &mut given)?;
     given.descriptor(layer.lock.try_clone().at(Step::Layer, "keeping the lock")?);
     let started =
         launch::start(Launch { given: std::mem::take(&mut given.list), identity, owner: layer.owner })?;
@@ -53,9 +90,13 @@ pub fn open(plan: &Plan) -> Result<Sandbox, OpenError> {
     if life.groups.cpus.is_none() {
         share_processors(life.shared.started.pid, plan.limits.cpus)?;
     }
-    let ready = wait_until_ready(&life)?;
+    let ready = wait_until_ready(&life).map_err(|mut unopened| {
+        // A session that has written something goes on with what it wrote, or not at all.
+        unopened.no_overlay &= copy::may_begin(&life.layer.directory);
+        unopened
+    })?;
     put_limits_in_force(&life)?;
-    let report = report(&life, identity, &ready, start);
+    let report = report(&life, identity, ready, made, start);
     Ok(Sandbox::new(life, plan.limits.clone(), report))
 }
 
@@ -114,9 +155,10 @@ fn set_up(
     plan: &Plan,
     git: Option<git::Private>,
     root_mode: u32,
+    overlay: bool,
     given: &mut Handover,
 ) -> Result<Setup, OpenError> {
-    let lower = given.tree(&plan.workspace, "the repository")?;
+    let lower = overlay.then(|| given.tree(&plan.workspace, "the repository")).transpose()?;
     let layer = given.layer(&plan.layer)?;
     let git = git.map(|git| private_git(git, given)).transpose()?;
     let mut mounts = Vec::new();
@@ -124,6 +166,9 @@ fn set_up(
     for mount in &plan.mounts {
         let shown = mount.host.display();
         let kind = std::fs::metadata(&mount.host).at(Step::Mounts, &format!("looking at `{shown}`"))?;
+        if !kind.is_dir() && !kind.is_file() {
+            return Err(OpenError::new(Step::Mounts, format!("`{shown}` is neither a folder nor a file")));
+        }
         mounts.push(MountIn {
             tree: given.tree(&mount.host, &format!("`{shown}`"))?,
             inside: mount.inside.to_string_lossy().into_owned(),
@@ -164,28 +209,29 @@ fn private_git(git: git::Private, given: &mut Handover) -> Result<PrivateGit, Op
 }
 
 /// The init's first answer.
-fn wait_until_ready(life: &Life) -> Result<Ready, OpenError> {
+fn wait_until_ready(life: &Life) -> Result<Ready, Unopened> {
     let control = &life.shared.started.control;
     let patience = Timespec { tv_sec: i64::try_from(PATIENCE.as_secs()).unwrap_or(i64::MAX), tv_nsec: 0 };
     loop {
         match rustix::event::poll(&mut [PollFd::new(control, PollFlags::IN)], Some(&patience)) {
             Err(rustix::io::Errno::INTR) => {}
-            Err(errno) => return Err(errno).at(Step::Ready, "waiting for the init"),
-            Ok(0) => return Err(OpenError::new(Step::Ready, "the init does not answer")),
+            Err(errno) => Err(errno).at(Step::Ready, "waiting for the init")?,
+            Ok(0) => Err(OpenError::new(Step::Ready, "the init does not answer"))?,
             Ok(_) => break,
         }
     }
     match channel::receive(control).at(Step::Ready, "hearing the init")? {
-        None => Err(life.shared.started.trouble()),
+        None => Err(life.shared.started.trouble().into()),
         Some(Frame { kind: Kind::Ready, body, .. }) => {
-            serde_json::from_slice(&body).at(Step::Ready, "understanding the init")
+            Ok(serde_json::from_slice(&body).at(Step::Ready, "understanding the init")?)
         }
         Some(Frame { kind: Kind::Failed, body, .. }) => {
             let failure: Failure = serde_json::from_slice(&body).at(Step::Ready, "understanding the init")?;
             let source = (failure.errno != 0).then(|| io::Error::from_raw_os_error(failure.errno));
-            Err(OpenError { step: failure.step, message: failure.message, source })
+            let error = OpenError { step: failure.step, message: failure.message, source };
+            Err(Unopened { error, no_overlay: failure.no_overlay })
         }
-        Some(_) => Err(OpenError::new(Step::Ready, "the init answers something else")),
+        Some(_) => Err(OpenError::new(Step::Ready, "the init answers something else").into()),
     }
 }
 
@@ -232,9 +278,10 @@ fn share_processors(pid: i32, count: u32) -> Result<(), OpenError> {
     rustix::thread::sched_setaffinity(pid, &chosen).at(Step::Limits, what)
 }
 
-fn report(life: &Life, identity: Identity, ready: &Ready, start: Instant) -> Report {
+fn report(life: &Life, identity: Identity, ready: Ready, workspace: Workspace, start: Instant) -> Report {
     let groups = &life.groups;
     let mut missing = groups.missing.clone();
+    missing.extend(ready.remarks.into_iter().map(|remark| format!("mounts: {remark}")));
     missing.push("disk: held by a limit on each file and the watchdog, not by a quota".into());
     match identity {
         Identity::Root => {}
@@ -251,6 +298,7 @@ fn report(life: &Life, identity: Identity, ready: &Ready, start: Instant) -> Rep
         opened_in: start.elapsed(),
         host_uid: life.layer.owner.0,
         landlock_abi: ready.landlock_abi,
+        workspace,
         memory: groups.memory.unwrap_or(Enforcer::Watchdog),
         processes: groups.processes.unwrap_or(Enforcer::Rlimit),
         cpus: groups.cpus.unwrap_or(Enforcer::Affinity),

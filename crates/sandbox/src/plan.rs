@@ -23,6 +23,18 @@ pub struct Plan {
     pub environment: Vec<(String, String)>,
     /// Ceilings.
     pub limits: Limits,
+    /// How the workspace is made when the layer is new. It says nothing about the confinement, which is the same either way.
+    pub workspace_by: Prefer,
+}
+
+/// How a workspace is made. A layer that was begun in one way is gone on with in the same.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Prefer {
+    /// An overlay over the repository; a copy where the kernel is known to take no overlay of it.
+    #[default]
+    Overlay,
+    /// A copy of the repository in the layer.
+    Copy,
 }
 
 /// One directory of this machine seen inside.

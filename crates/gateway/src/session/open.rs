@@ -18,7 +18,7 @@ use enclos_protocol::api::{Answering, Attached, OnAsk};
 use enclos_protocol::error::{ApiError, Fault};
 use enclos_protocol::event::{Body, Event as Told, Opened, Speaker};
 use enclos_protocol::order::Order;
-use enclos_sandbox::{Level, Plan, Sandbox, toolchains};
+use enclos_sandbox::{Level, Plan, Prefer, Sandbox, toolchains};
 use enclos_store::{Lease, Record, SessionMeta, Store};
 use serde_json::json;
 use tokio::sync::mpsc;
@@ -165,6 +165,7 @@ pub(crate) fn plan(
         mounts,
         environment,
         limits: limits(policy, config),
+        workspace_by: Prefer::Overlay,
     };
     (plan, names)
 }

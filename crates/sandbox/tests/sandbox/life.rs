@@ -17,7 +17,7 @@ fn deprived() {
     let bench = Bench::new();
     seccompiler::apply_filter_all_threads(&program).expect("in force");
     match open(&bench.plan) {
-        Ok(_) => println!("step: none"),
+        Ok(sandbox) => println!("step: none, {}", sandbox.report().workspace.word()),
         Err(error) => println!("step: {:?}", error.step),
     }
 }
@@ -41,6 +41,8 @@ fn a_layer_that_cannot_be_had_fails_the_opening_by_name() {
             (libc::SYS_keyctl, "Privileges"),
             (libc::SYS_landlock_create_ruleset, "Landlock"),
             (libc::SYS_seccomp, "Seccomp"),
+            // The one refusal that another way is known for, with the same confinement.
+            (libc::SYS_fsopen, "none, copy"),
         ] {
             let output = std::process::Command::new("/proc/self/exe")
                 .args(["life::deprived", "--exact", "--nocapture", "--test-threads=1"])

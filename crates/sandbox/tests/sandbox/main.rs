@@ -3,6 +3,7 @@
 #![expect(clippy::disallowed_methods, reason = "tests start host programs and read where they are")]
 mod background;
 mod commands;
+mod copies;
 mod escapes;
 mod files;
 mod git;
@@ -10,5 +11,6 @@ mod leftovers;
 mod life;
 mod limits;
 mod programs;
+mod special;
 mod support;
 mod workspace;

@@ -19,24 +19,32 @@ use rustix::mount::{MountFlags as Flags, MoveMountFlags, OpenTreeFlags};
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
-/// Everything up to the point where commands may come. Answers the layer's directory, for the disk watch.
-pub(super) fn apply(setup: &Setup, mask: &[u8]) -> Done<OwnedFd> {
+/// What was built.
+pub(super) struct Built {
+    /// The layer's directory, for the disk watch.
+    pub(super) layer: OwnedFd,
+    /// What is not shown, or not as it should be.
+    pub(super) remarks: Vec<String>,
+}
+
+/// Everything up to the point where commands may come.
+pub(super) fn apply(setup: &Setup, mask: &[u8]) -> Done<Built> {
     root::make()?;
-    root::system()?;
+    let mut remarks = root::system()?;
     etc::make()?;
     devices::proc_fs()?;
     devices::dev()?;
     devices::temporary(setup.limits.memory_bytes)?;
     let layer = workspace::make(setup, mask)?;
     if let Some(git) = &setup.git {
-        private_git::make(git)?;
+        remarks.extend(private_git::make(git, setup.lower.is_none())?);
     }
-    mounts::make(&setup.mounts)?;
+    remarks.extend(mounts::make(&setup.mounts, setup.lower.is_none())?);
     leave::pivot()?;
     workspace::prove()?;
     leave::seal()?;
     leave::privileges()?;
-    Ok(layer)
+    Ok(Built { layer, remarks })
 }
 
 /// Makes the mount at `path` read-only, and all below it.

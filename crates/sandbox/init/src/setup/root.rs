@@ -1,9 +1,16 @@
 //! The empty root in memory and the system's folders in it, read-only. Of the host only `/usr` (with its links), and
-//! `/opt` and `/nix` where they exist; nothing of `/home`, `/root`, `/var`, `/run`, `/mnt`.
-use super::{bind_read_only, directory, memory};
+//! `/opt` and the store of `/nix` where they exist; nothing of `/home`, `/root`, `/var`, `/run`, `/mnt`.
+//!
+//! A folder is seen through an overlay without a place to write: read-only alone would leave its sockets and named pipes
+//! connected to whoever serves them on the host.
+use super::workspace::read_only;
+use super::{attach, bind_read_only, directory, memory, place, tree};
 use crate::fault::{At, Done};
+use enclos_init::sys::{self, MountFlags};
 use enclos_init::wire::Step;
-use rustix::mount::MountPropagationFlags;
+use rustix::mount::{MountAttrFlags, MountPropagationFlags};
+use std::io;
+use std::os::fd::AsFd;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Component, Path};
 
@@ -43,27 +50,46 @@ pub(super) fn make() -> Done<()> {
     Ok(())
 }
 
-/// The system's programs and libraries.
-pub(super) fn system() -> Done<()> {
-    for name in ["usr", "bin", "sbin", "lib", "lib32", "lib64", "libx32", "nix"] {
-        entry(&format!("/{name}"), name)?;
+/// The system's programs and libraries. Answers remarks on those that could not be shown through an overlay.
+pub(super) fn system() -> Done<Vec<String>> {
+    let mut remarks = Vec::new();
+    for name in ["usr", "bin", "sbin", "lib", "lib32", "lib64", "libx32", "nix/store"] {
+        entry(&format!("/{name}"), name, Needed::Yes, &mut remarks)?;
     }
-    let Ok(entries) = std::fs::read_dir("/opt") else { return Ok(()) };
+    entry("/nix/var/nix/profiles", "nix/var/nix/profiles", Needed::No, &mut remarks)?;
+    let Ok(entries) = std::fs::read_dir("/opt") else { return Ok(remarks) };
     for found in entries.flatten() {
         if let Some(name) = found.file_name().to_str()
             && name != "toolchains"
         {
-            entry(&format!("/opt/{name}"), &format!("opt/{name}"))?;
+            entry(&format!("/opt/{name}"), &format!("opt/{name}"), Needed::No, &mut remarks)?;
         }
     }
-    Ok(())
+    Ok(remarks)
+}
+
+/// Whether programs run at all without a folder.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Needed {
+    Yes,
+    No,
 }
 
 /// One system folder, or the link that stands for it.
-fn entry(host: &str, inside: &str) -> Done<()> {
+fn entry(host: &str, inside: &str, needed: Needed, remarks: &mut Vec<String>) -> Done<()> {
     let Ok(kind) = std::fs::symlink_metadata(host) else { return Ok(()) };
     if kind.is_dir() {
         directory(Step::System, inside)?;
+        let Err(error) = covered(host, inside) else { return Ok(()) };
+        if needed == Needed::No {
+            remarks.push(format!("`{host}` is not shown: the kernel takes it into no overlay ({error})"));
+            return Ok(());
+        }
+        // The system's own folders: only root puts anything there.
+        remarks.push(format!(
+            "`{host}` is shown as it is, with the sockets that root may have put there: the kernel takes it into no \
+             overlay ({error})"
+        ));
         return bind_read_only(host, inside).at(Step::System, &format!("showing `{host}`"));
     }
     if !kind.is_symlink() {
@@ -74,6 +100,14 @@ fn entry(host: &str, inside: &str) -> Done<()> {
         std::os::unix::fs::symlink(&target, inside).at(Step::System, &format!("linking `{host}`"))?;
     }
     Ok(())
+}
+
+/// Shows a folder through an overlay.
+fn covered(host: &str, inside: &str) -> io::Result<()> {
+    let copy = tree(host, true)?;
+    sys::set_mount(copy.as_fd(), MountFlags::READ_ONLY, true, None)?;
+    attach(copy.as_fd(), BELOW)?;
+    read_only(place(inside)?.as_fd(), BELOW, MountAttrFlags::empty())
 }
 
 /// A link is copied when it names nothing but `/usr` or `/opt`, so that no path of the host shows.

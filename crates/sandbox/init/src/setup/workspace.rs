@@ -1,12 +1,13 @@
-//! The copy-on-write workspace: an overlay of the session's layer over a mask over the repository. Hidden names are
-//! whiteouts in the mask, which lives in memory; the repository itself is only ever a lower layer. At the end it is
-//! proved that the agent can write.
+//! The workspace: an overlay of the session's layer over a mask over the repository. Hidden names are whiteouts in the
+//! mask, which lives in memory; the repository itself is only ever a lower layer. Where the kernel takes no such overlay
+//! the layer holds a copy of the repository, made without the hidden names, and that is mounted with the same flags. At
+//! the end it is proved that the agent can write.
 use super::root::{LAYER, LOWER, MASK, NOTHING};
-use super::{attach, memory, place, put};
+use super::{attach, memory, place, put, tree};
 use crate::fault::{At, Done, refused};
 use crate::given;
 use enclos_init::sys::{self, MountFlags};
-use enclos_init::wire::{AGENT, MaskEntry, Setup, Step};
+use enclos_init::wire::{AGENT, Failure, MaskEntry, Setup, Step};
 use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, Timespec, Timestamps};
 use rustix::mount::{FsMountFlags, FsOpenFlags, MountAttrFlags};
 use std::io;
@@ -17,28 +18,59 @@ const STEP: Step = Step::Workspace;
 
 /// Mounts it at `workspace` in the new root. Answers the layer's directory.
 pub(super) fn make(setup: &Setup, mask: &[u8]) -> Done<OwnedFd> {
-    let lower = given(setup.lower)?;
-    sys::set_mount(lower.as_fd(), MountFlags::READ_ONLY, true, None)
-        .at(STEP, "making the repository read-only")?;
-    attach(lower.as_fd(), LOWER).at(STEP, "taking in the repository")?;
     let layer = given(setup.layer)?;
     sys::set_mount(layer.as_fd(), MountFlags::PLAIN, true, None).at(STEP, "guarding the session's layer")?;
     attach(layer.as_fd(), LAYER).at(STEP, "taking in the session's layer")?;
-    for (path, name) in [(LOWER, "repository"), ("../layer/upper", "session's layer")] {
-        let owner = std::fs::metadata(path).at(STEP, &format!("looking at the {name}"))?.uid();
-        if owner != AGENT {
-            return refused(
-                STEP,
-                format!("the {name} does not belong to the agent inside (owner {owner}, expected {AGENT})"),
-            );
+    let point = place("workspace").at(STEP, "finding the place of the workspace")?;
+    match setup.lower {
+        None => copied(point.as_fd())?,
+        Some(lower) => {
+            let lower = given(lower)?;
+            sys::set_mount(lower.as_fd(), MountFlags::READ_ONLY, true, None)
+                .at(STEP, "making the repository read-only")?;
+            attach(lower.as_fd(), LOWER).at(STEP, "taking in the repository")?;
+            belongs(LOWER, "repository")?;
+            belongs("../layer/upper", "session's layer")?;
+            memory(MASK, "mode=0755,size=64m").at(STEP, "mounting the mask")?;
+            cover(setup.git.is_some(), mask)?;
+            overlay(point.as_fd(), "../mask/git:../mask/hide:../lower", LAYER).map_err(|error| {
+                let no_overlay = is_refusal(&error);
+                Failure {
+                    step: STEP,
+                    message: "mounting the overlay".into(),
+                    errno: error.raw_os_error().unwrap_or(0),
+                    no_overlay,
+                }
+            })?;
         }
     }
-    memory(MASK, "mode=0755,size=64m").at(STEP, "mounting the mask")?;
-    cover(setup.git.is_some(), mask)?;
-    let point = place("workspace").at(STEP, "finding the place of the workspace")?;
-    overlay(point.as_fd(), "../mask/git:../mask/hide:../lower", LAYER).at(STEP, "mounting the overlay")?;
     rustix::fs::openat(CWD, LAYER, OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())
         .at(STEP, "keeping the layer for the disk watch")
+}
+
+/// Mounts the copy, with the flags that the overlay would have.
+fn copied(point: BorrowedFd<'_>) -> Done<()> {
+    const COPY: &str = "../layer/copy";
+    belongs(COPY, "copy of the repository")?;
+    let what = "mounting the copy of the repository";
+    let copy = tree(COPY, false).at(STEP, what)?;
+    sys::set_mount(copy.as_fd(), MountFlags::PLAIN, false, None).at(STEP, what)?;
+    put(copy.as_fd(), point).at(STEP, what)
+}
+
+fn belongs(path: &str, name: &str) -> Done<()> {
+    let owner = std::fs::metadata(path).at(STEP, &format!("looking at the {name}"))?.uid();
+    if owner == AGENT {
+        return Ok(());
+    }
+    refused(STEP, format!("the {name} does not belong to the agent inside (owner {owner}, expected {AGENT})"))
+}
+
+/// Whether the kernel's answer is one of those by which it refuses an overlay as such: it has none, it allows none in a
+/// user namespace, or it does not take these folders as layers.
+pub(super) fn is_refusal(error: &io::Error) -> bool {
+    let known = [libc::ENODEV, libc::EPERM, libc::EINVAL, libc::EOPNOTSUPP];
+    error.raw_os_error().is_some_and(|errno| known.contains(&errno))
 }
 
 /// An overlay on a place, whose changes go to `upper` and `work` in the folder `changes`. The names are relative: the
