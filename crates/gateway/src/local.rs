@@ -245,7 +245,7 @@ impl Local {
 
     /// Refuses a session whose undo was cut short.
     fn whole(&self, id: &SessionId) -> Result<(), ApiError> {
-        let (state, _) = session::replay(&self.store()?, id)?;
+        let state = session::replay(&self.store()?, id)?;
         undo::whole(&state, id)
     }
 
@@ -423,7 +423,7 @@ impl Gateway for Local {
         let (repo, layer) = self.made_by(session)?;
         let lease = self.take(session)?;
         let set = session::change_set(&repo, &layer)?;
-        let (state, _) = session::replay(&self.store()?, session)?;
+        let state = session::replay(&self.store()?, session)?;
         undo::whole(&state, session)?;
         let told = state.review() == Some(&set.digest);
         if !told && !changes::was_shown(&self.places.session(session), &set.digest) {

@@ -57,8 +57,8 @@ pub(crate) fn sweep(store: &Store, places: &Places) -> Result<(), ApiError> {
 /// An error of the store, for a person.
 pub(crate) fn of_store(error: &StoreError) -> ApiError {
     let fault = match error {
-        StoreError::UnknownSession(_)
-        | StoreError::BadSession(_)
+        StoreError::UnknownSession(_) => Fault::NotFound,
+        StoreError::BadSession(_)
         | StoreError::NoStore { .. }
         | StoreError::Place { .. }
         | StoreError::Permissions { .. }
@@ -93,7 +93,7 @@ fn listed(row: enclos_store::SessionRow, places: &Places) -> SessionRow {
 pub(crate) fn show(store: &Store, places: &Places, id: &SessionId) -> Result<SessionDetail, ApiError> {
     let row = store.session(id).map_err(|error| of_store(&error))?;
     let events = store.events(id).map_err(|error| of_store(&error))?;
-    let (state, _) = session::replay(store, id)?;
+    let state = session::replay(store, id)?;
     let opened = events.iter().find(|event| event.kind == "session.opened");
     let of_opened = |name: &str| {
         let entry: Option<Value> = opened.and_then(|event| serde_json::from_str(event.entry.get()).ok());

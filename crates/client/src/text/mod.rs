@@ -81,6 +81,11 @@ pub(crate) fn no_runtime(error: &str) -> String {
     format!("cannot start: {error}")
 }
 
+/// A run that ended without a word of why.
+pub(crate) fn run_failed(code: u8) -> String {
+    format!("the run ended with exit code {code}")
+}
+
 /// A number with its noun.
 pub(crate) fn count(number: u64, one: &str, many: &str) -> String {
     format!("{number} {}", if number == 1 { one } else { many })

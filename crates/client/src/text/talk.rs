@@ -53,8 +53,6 @@ pub(crate) const EXPLAIN_RULE: &str = "rule";
 /// A line of an explanation.
 pub(crate) const EXPLAIN_WHY: &str = "because";
 /// A line of an explanation.
-pub(crate) const EXPLAIN_POLICY: &str = "policy";
-/// A line of an explanation.
 pub(crate) const EXPLAIN_ASKS: &str = "asks";
 /// A line of an explanation.
 pub(crate) const EXPLAIN_FOR: &str = "judged for";

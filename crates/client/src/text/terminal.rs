@@ -3,7 +3,7 @@
 use enclos_protocol::event::Amounts;
 
 use crate::render::transcript::Stage;
-use crate::terminal::mode::Mode;
+use crate::terminal::mode::{Mode, Offered};
 
 use super::{count, thousands};
 
@@ -11,15 +11,18 @@ use super::{count, thousands};
 pub(crate) type KeyWord = (&'static str, &'static str);
 
 /// The keys of a card.
-pub(crate) fn card_keys(may_remember: bool, patterns: usize, choosing: bool) -> Vec<KeyWord> {
+pub(crate) fn card_keys(offered: Offered, choosing: bool) -> Vec<KeyWord> {
     if choosing {
         return vec![("1…", "the pattern of this number"), ("b", "back")];
     }
-    let mut keys = vec![("a", "approve once")];
-    if may_remember {
+    let mut keys = Vec::new();
+    if offered.approve {
+        keys.push(("a", "approve once"));
+    }
+    if offered.remember {
         keys.push(("s", "this exact call for this session"));
     }
-    if may_remember && patterns > 0 {
+    if offered.remember && offered.patterns > 0 {
         keys.push(("p", "a pattern for this session"));
     }
     keys.extend([("e", "edit"), ("r", "reject"), ("R", "reject with a word"), ("!", "stop"), ("?", "help")]);

@@ -18,16 +18,16 @@ use enclos_protocol::api::{
 };
 use enclos_protocol::card::{Action, Card};
 use enclos_protocol::changeset::{AppliedView, ChangeSetView, FileView, Hunk, Line, LineKind, UndoneView};
-use enclos_protocol::error::{ApiError, Fault};
+use enclos_protocol::error::{ApiError, Fault, Place};
 use enclos_protocol::event::{
     Amounts, ApprovalState, Body, BudgetView, Event, Of, Opened, Outcome, ResultFacts, SessionState, Speaker,
 };
 use enclos_protocol::lab::{DifferenceReport, SimulateRequest, Simulation, TestReport};
 use enclos_protocol::order::Order;
 use enclos_protocol::report::{
-    Answered, ApprovalRow, Check, CommandExplanation, CommandRun, Explanation, Exported, GrantRow,
-    PolicyReport, PolicySaved, PolicyText, PolicyVersion, SandboxRun, SessionDetail, SessionRow,
-    Verification,
+    Answered, ApprovalRow, Check, CommandExplanation, CommandRun, Explanation, Exported, FileDigest,
+    GrantRow, Mistake, PolicyReport, PolicySaved, PolicyText, PolicyVersion, SandboxRun, SessionDetail,
+    SessionRow, Verification,
 };
 use tokio::sync::mpsc;
 
@@ -226,10 +226,15 @@ impl Gateway for Fake {
             grant: "gr_1".to_owned(),
             session: session(),
             tool: "bash".to_owned(),
-            pattern: "commands that begin with: cargo test".to_owned(),
+            pattern: "exactly these arguments".to_owned(),
+            arguments: Some(serde_json::json!({"command": format!("echo \u{1b}[2J{}", "x".repeat(300))})),
             rule: "project.tests".to_owned(),
             by: "ada".to_owned(),
             given: "2026-11-30T12:00:00.000000Z".to_owned(),
+            expires: "with the session".to_owned(),
+            policy_digest: "sha256:ab".to_owned(),
+            uses: 2,
+            last_used: Some("2026-11-30T12:05:00.000000Z".to_owned()),
             revoked_by: None,
         }])
     }
@@ -288,6 +293,10 @@ impl Gateway for Fake {
             rules: 2,
             examples: 1,
             digest: "sha256:ab".to_owned(),
+            files: files
+                .iter()
+                .map(|file| FileDigest { file: file.display().to_string(), digest: "sha256:cd".to_owned() })
+                .collect(),
             notes: vec!["a note".to_owned()],
         })
     }
@@ -298,7 +307,8 @@ impl Gateway for Fake {
             scope: scope.to_owned(),
             file: "/e/policy.toml".to_owned(),
             version: 2,
-            digest: "sha256:ab".to_owned(),
+            digest: "sha256:cd".to_owned(),
+            policy_digest: Some("sha256:ab".to_owned()),
             previous: None,
             changed: true,
             overruled: vec!["the rule `free` counts no more".to_owned()],
@@ -324,8 +334,13 @@ impl Gateway for Fake {
         Ok(PolicyText {
             scope: scope.to_owned(),
             file: "/e/policy.toml".to_owned(),
-            digest: "sha256:ab".to_owned(),
+            digest: "sha256:cd".to_owned(),
+            policy_digest: None,
             version: None,
+            problem: Some(Mistake {
+                message: "/e/policy.toml:3: unknown field `rules`; did you mean `rule`?".to_owned(),
+                place: Place::line("/e/policy.toml", 3),
+            }),
             text: "name = \"p\"\n".to_owned(),
         })
     }
@@ -515,7 +530,7 @@ pub(crate) fn files() -> Vec<FileView> {
 
 /// The end of a run.
 pub(crate) fn finished(exit_code: u8, session_state: SessionState) -> Body {
-    Body::Finished { exit_code, session_state, next_step: String::new() }
+    Body::Finished { exit_code, session_state, next_step: String::new(), error: None }
 }
 
 /// The opening of a session.
@@ -561,6 +576,7 @@ pub(crate) fn card(text: &str, may_remember: bool) -> Card {
         rule: RuleId::new("default.bash"),
         scope: "preset strict".to_owned(),
         reason: "commands ask".to_owned(),
+        may_approve: true,
         may_remember,
         patterns: Vec::new(),
         needs: String::new(),

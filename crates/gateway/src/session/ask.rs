@@ -131,7 +131,7 @@ impl Live {
             let why =
                 format!("the model's answers could not be understood, {MOST_CORRECTIONS} times in a row");
             self.teller.notice(why.clone());
-            return Ok(Flow::Finish(Finish::new(Exit::Failed, why)));
+            return Ok(Flow::Finish(Finish::new(Exit::Failed, why.clone()).because(why)));
         }
         Ok(Flow::On)
     }
@@ -183,8 +183,9 @@ impl Live {
             }
             _ => {}
         }
-        self.record(Event::ModelFailed { error: error.to_string() }, Facts::new()).await?;
-        self.teller.notice(error.to_string());
+        let why = error.to_string();
+        self.record(Event::ModelFailed { error: why.clone() }, Facts::new()).await?;
+        self.teller.notice(why.clone());
         let exit = match error {
             ModelError::Unreachable { .. }
             | ModelError::RateLimited { .. }
@@ -197,7 +198,7 @@ impl Live {
             | ModelError::TooLarge { .. } => Exit::Failed,
         };
         let next = format!("mend it, then: enclos resume {}", self.lease.session());
-        Ok(Flow::Finish(Finish::new(exit, next)))
+        Ok(Flow::Finish(Finish::new(exit, next).because(why)))
     }
 
     /// Whether the model is a script, which cannot summarise.
