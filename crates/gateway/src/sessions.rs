@@ -36,11 +36,20 @@ pub(crate) fn remove_layer(layer: &Path) {
 }
 
 /// Mends what processes that ended too early left: an application that was cut short is finished or taken back, and
-/// what closed sessions wrote is removed.
+/// what closed sessions wrote is removed, and so are sockets that nobody listens on.
 ///
 /// # Errors
 /// When an application cannot be mended: nothing is started on a tree that is half one thing and half another.
 pub(crate) fn sweep(store: &Store, places: &Places) -> Result<(), ApiError> {
+    let run = places.run();
+    for id in crate::control::left(&run) {
+        // Of a session that is only being opened there is no row yet: its process listens in a moment.
+        if store.session(&id).is_ok() {
+            store
+                .while_free(&id, || crate::control::remove_left(&run, &id))
+                .map_err(|error| of_store(&error))?;
+        }
+    }
     let Ok(folders) = std::fs::read_dir(places.state().join("sessions")) else { return Ok(()) };
     for folder in folders.filter_map(Result::ok) {
         crate::changes::recover(&folder.path())?;

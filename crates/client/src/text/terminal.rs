@@ -5,7 +5,7 @@ use enclos_protocol::event::Amounts;
 use crate::render::transcript::Stage;
 use crate::terminal::mode::{Mode, Offered};
 
-use super::{count, thousands};
+use super::{count, form, thousands};
 
 /// A key and what it does.
 pub(crate) type KeyWord = (&'static str, &'static str);
@@ -112,12 +112,12 @@ pub(crate) fn file_head(path: &str, flags: &[String], at: usize, of: usize) -> S
 /// A request for an extension.
 pub(crate) fn extension_asked(spent: &str, grants: &Amounts, left: u64) -> String {
     format!(
-        "The budget of {spent} is spent. The next extension grants {} actions, {} minutes, {} tokens and {} commands; \
-         {} left.",
-        grants.actions,
-        grants.minutes,
+        "The budget of {spent} is spent. The next extension grants {}, {}, {} {} and {}; {} left.",
+        count(grants.actions, "action", "actions"),
+        count(grants.minutes, "minute", "minutes"),
         thousands(grants.tokens),
-        grants.commands,
+        form(&grants.tokens, "token", "tokens"),
+        count(grants.commands, "command", "commands"),
         count(left, "extension is", "extensions are"),
     )
 }

@@ -104,7 +104,6 @@ impl Live {
         let counted = answer.usage.map(|usage| usage.input.saturating_add(usage.output));
         let proposals = self.proposals(&answer);
         self.next_call += proposals.len() as u64;
-        self.cut = answer.truncated.then(|| proposals.last().map(|last| last.call.clone())).flatten();
         let correction = answer.malformed.clone();
         self.corrections = if correction.is_some() { self.corrections + 1 } else { 0 };
         let proposed = Proposed {
@@ -112,6 +111,7 @@ impl Live {
             calls: proposals,
             tokens: counted.unwrap_or(0).max(estimate),
             correction,
+            cut: answer.cut.clone(),
         };
         self.record(Event::Answered(proposed), Facts::new()).await?;
         self.window.just_compacted = false;
@@ -177,7 +177,8 @@ impl Live {
             ModelError::TooLarge { .. } => {
                 let correction =
                     Some(format!("Your answer was not accepted: {error}. Answer again with less."));
-                let answer = Proposed { text: String::new(), calls: Vec::new(), tokens: 0, correction };
+                let (text, calls) = (String::new(), Vec::new());
+                let answer = Proposed { text, calls, tokens: 0, correction, cut: None };
                 self.record(Event::Answered(answer), Facts::new()).await?;
                 return Ok(Flow::On);
             }

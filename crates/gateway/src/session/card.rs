@@ -2,6 +2,7 @@
 
 use enclos_core::call::Call;
 use enclos_core::command::Piece;
+use enclos_core::noun::count;
 use enclos_core::session::Approval;
 use enclos_protocol::card::{Action as Shown, Card, Flagged};
 use enclos_protocol::changeset::Hunk;
@@ -146,7 +147,8 @@ fn diff(path: &str, before: Option<Vec<u8>>, after: Option<String>) -> Shown {
             Shown::Diff { path, hunks, note: note.to_owned() }
         }
         Err(bytes) => {
-            let note = format!("{note}: the file is not text, {} bytes", bytes.as_bytes().len());
+            let note =
+                format!("{note}: the file is not text, {}", count(bytes.as_bytes().len(), "byte", "bytes"));
             Shown::Diff { path, hunks: Vec::new(), note: note.trim_start_matches(": ").to_owned() }
         }
     }

@@ -27,7 +27,7 @@ use std::sync::Arc;
 
 use enclos_connect::model::Model;
 use enclos_core::args::Schema;
-use enclos_core::ids::{CallId, UserId};
+use enclos_core::ids::UserId;
 use enclos_core::model::ToolSpec;
 use enclos_core::policy::{OnAsk, Policy, Role, Surface};
 use enclos_core::session::{Impossible, Next, Phase, Session};
@@ -76,7 +76,6 @@ pub(crate) struct Live {
     model: Model,
     window: Window,
     next_call: u64,
-    cut: Option<CallId>,
     /// The change set that was shown last.
     reviewed: Option<enclos_core::ids::Digest>,
     corrections: u32,

@@ -361,7 +361,6 @@ async fn assemble(
         model: opening.model,
         window: Window { tokens: opening.context_tokens, ..Window::default() },
         next_call: 1,
-        cut: None,
         reviewed: None,
         corrections: 0,
         queued: Vec::new(),
