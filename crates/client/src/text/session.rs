@@ -6,7 +6,7 @@ use enclos_protocol::event::{
     Amounts, ApprovalState, BudgetView, Opened, Outcome, ResultFacts, SessionState,
 };
 
-use super::count;
+use super::{count, form};
 
 /// Above the change set.
 pub(crate) const CHANGES: &str = "Changes";
