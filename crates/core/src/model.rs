@@ -102,8 +102,9 @@ pub enum Cut {
     Other(String),
 }
 
-/// Reasons to end that say that an answer is whole, folded to lower case.
-const WHOLE: [&str; 12] = [
+/// Reasons to end that say that an answer is whole, folded to lower case and `_`. `other` is what gateways that translate
+/// between servers say of an ordinary end for which they have no word.
+const WHOLE: [&str; 13] = [
     "stop",
     "tool_calls",
     "tool_call",
@@ -116,6 +117,7 @@ const WHOLE: [&str; 12] = [
     "complete",
     "completed",
     "done",
+    "other",
 ];
 
 /// Characters of a reason that are kept.
@@ -124,7 +126,7 @@ const MOST_REASON: usize = 40;
 impl Cut {
     /// What a server's reason to end says. A word that is not known to say that the answer is whole says that it is not.
     pub fn of_reason(reason: &str) -> Option<Self> {
-        let word = reason.trim().to_ascii_lowercase();
+        let word = reason.trim().to_ascii_lowercase().replace('-', "_");
         match word.as_str() {
             word if WHOLE.contains(&word) => None,
             "length"
@@ -194,7 +196,7 @@ mod tests {
 
     #[test]
     fn only_a_reason_that_is_known_to_say_so_makes_an_answer_whole() {
-        for whole in WHOLE.into_iter().chain(["STOP", " end_turn "]) {
+        for whole in WHOLE.into_iter().chain(["STOP", " end_turn ", "tool-calls"]) {
             assert_eq!(Cut::of_reason(whole), None, "{whole}");
         }
         for (reason, cut) in [
@@ -204,6 +206,7 @@ mod tests {
             ("model_length", Cut::Length),
             ("content_filter", Cut::Filter),
             ("SAFETY", Cut::Filter),
+            ("content-filter", Cut::Filter),
             ("error", Cut::Other("error".into())),
             ("malformed_function_call", Cut::Other("malformed_function_call".into())),
         ] {

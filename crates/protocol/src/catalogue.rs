@@ -50,7 +50,7 @@ pub const EVENTS: &[EventInfo] = &[
     event(
         "run.finished",
         "The run is over; the last line of a headless stream",
-        "exit_code session_state [next_step]",
+        "exit_code session_state [next_step] [error]",
     ),
     event("session.closed", "The session is over for good", "outcome reason"),
 ];

@@ -25,6 +25,18 @@ pub enum Fault {
 }
 
 impl Fault {
+    /// Every fault, in the order of their exit codes.
+    pub const ALL: [Self; 8] = [
+        Self::Internal,
+        Self::Usage,
+        Self::Configuration,
+        Self::NotFound,
+        Self::Budget,
+        Self::Refused,
+        Self::Approval,
+        Self::Unreachable,
+    ];
+
     /// Its word, as in JSON.
     pub fn as_str(self) -> &'static str {
         match self {

@@ -192,7 +192,7 @@ fn which_call_a_piece_belongs_to() {
 }
 
 #[test]
-fn the_end_hangs_on_calls_and_not_on_the_reason() {
+fn the_end_hangs_on_calls_and_whether_they_run_on_the_reason() {
     let one = calls(&read(r#""x""#, r#""{}""#));
     for (quirk, reason) in [
         ("28 opencode: stop", r#""stop""#),
