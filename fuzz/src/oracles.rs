@@ -70,15 +70,25 @@ pub fn brush_accepts(text: &str) -> Option<bool> {
     std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| parser.parse_program().is_ok())).ok()
 }
 
-/// Kinds that bash lets through under `-n` and refuses, or reads otherwise, only when it runs them.
-pub fn is_explained(text: &str, reason: &str) -> bool {
-    // Text that bash parses when it runs it: backquotes, bodies of here-documents, strings for other shells.
-    let later =
-        ["`", "<<", "$((", "[$(", "sh -", "env ", "script ", "flock ", "watch ", "trap ", "parallel "];
-    // What is checked when it is expanded, and delimiters stranger than any person writes.
-    let deferred =
-        ["${", "delimiter", "for ((", "process substitution inside", "`]]`", "takes too long", "nest over"];
-    later.iter().any(|mark| text.contains(mark)) || deferred.iter().any(|mark| reason.contains(mark))
+/// Kinds that bash lets through under `-n` and refuses, or reads otherwise, only when it runs them; told by the reason
+/// alone, so that a text which merely holds such a thing explains nothing.
+pub fn is_explained(reason: &str) -> bool {
+    // Parts that bash parses when it runs them.
+    let later = [
+        "in backquotes:",
+        "in a here-document:",
+        "in a text that is handed on:",
+        "in a subscript:",
+        "in a substitution that begins like arithmetic:",
+        "in single quotes that do not protect:",
+    ];
+    // `${…}` is only checked when it is expanded; an empty `[[ ]]` makes bash give up the whole text without a word,
+    // and call that success; two versions of bash differ on the delimiters and process substitutions refused here.
+    let checked_later = ["`${`", "for ((", "`]]`", "delimiter", "process substitution inside"];
+    // What no text needs: too deep, too long to read.
+    let bounds = ["takes too long", "deep", "are handed on over", "run each other over"];
+    later.iter().any(|part| reason.starts_with(part))
+        || checked_later.iter().chain(&bounds).any(|kind| reason.contains(kind))
 }
 
 /// Holds the reader against bash: what it takes bash takes, and what it refuses for no reason of its own bash refuses.
@@ -90,7 +100,7 @@ pub fn check(text: &str) {
     let Some(accepted) = bash_accepts(text) else { return };
     match unreadable {
         Some(unreadable) if accepted => {
-            assert!(is_explained(text, &unreadable.reason), "bash takes {text:?}: {unreadable}");
+            assert!(is_explained(&unreadable.reason), "bash takes {text:?}: {unreadable}");
         }
         None if !accepted => panic!("bash refuses {text:?}, brush: {:?}", brush_accepts(text)),
         _ => {}

@@ -117,7 +117,7 @@ fn main() {
             brush[usize::from(taken == unreadable.is_none())] += 1;
         }
         match unreadable {
-            Some(found) if bash && oracles::is_explained(&text, &found.reason) => explained += 1,
+            Some(found) if bash && oracles::is_explained(&found.reason) => explained += 1,
             Some(found) if bash => {
                 unexplained += 1;
                 println!("refused, and bash takes it: {text:?}: {found}");

@@ -24,6 +24,15 @@ use super::script::{Command, MAX_DEPTH, Part, Piped, Script, Word};
 /// What a step of the parser returns.
 pub(super) type Read<T> = Result<T, Unreadable>;
 
+/// Says that a text cannot be read for what stands in a part that bash itself only reads when it runs it.
+pub(super) fn within_part<T>(read: Read<T>, part: &str) -> Read<T> {
+    read.map_err(|unreadable| {
+        let named = unreadable.reason.starts_with("in ");
+        let reason = if named { unreadable.reason } else { format!("in {part}: {}", unreadable.reason) };
+        Unreadable { reason, at: unreadable.at }
+    })
+}
+
 /// A parser over one text of a script.
 pub(super) struct Parser<'s> {
     script: &'s mut Script,

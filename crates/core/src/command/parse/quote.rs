@@ -1,7 +1,7 @@
 //! Quotes: `'…'`, `"…"`, `$'…'`, and the text of here-documents, which is read as inside double quotes.
 
 use super::word::push_quoted;
-use super::{Parser, Read};
+use super::{Parser, Read, within_part};
 use crate::command::script::Part;
 
 impl Parser<'_> {
@@ -77,7 +77,8 @@ impl Parser<'_> {
         let start = self.pos + 1;
         let end = self.find_quote(start)?;
         self.pos = start;
-        self.within(end, |parser| parser.double_quoted(parts, None))?;
+        let read = self.within(end, |parser| parser.double_quoted(parts, None));
+        within_part(read, "single quotes that do not protect")?;
         self.pos = end + 1;
         Ok(())
     }

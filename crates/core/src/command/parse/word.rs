@@ -1,5 +1,6 @@
 //! Words: runs of plain text, quotes, escapes and expansions, up to the byte that ends them.
 
+use super::group::Bracket;
 use super::simple::Form;
 use super::{Parser, Read};
 use crate::command::script::{Dynamic, Nature, Part, Piped, Word};
@@ -146,7 +147,7 @@ impl Parser<'_> {
     fn parenthesised(&mut self, parts: &mut Vec<Part>, quoted: bool) -> Read<()> {
         let start = self.pos;
         self.pos += 1;
-        self.group(b'(', b')', false)?;
+        self.group(Bracket::Pattern)?;
         parts.push(Part::Dynamic(Dynamic { place: self.place(start), quoted, nature: Nature::Pattern }));
         Ok(())
     }
