@@ -36,13 +36,17 @@ impl Bash {
         Some(Self { child, input, output })
     }
 
-    fn accepts(&mut self, text: &str) -> Option<bool> {
-        self.input.write_all(text.as_bytes()).ok()?;
-        self.input.write_all(b"\0").ok()?;
+    /// The answers for texts that fit a pipe together.
+    fn accepts(&mut self, texts: &[String]) -> Option<Vec<bool>> {
+        let asked: String = texts.iter().flat_map(|text| [text.as_str(), "\0"]).collect();
+        self.input.write_all(asked.as_bytes()).ok()?;
         self.input.flush().ok()?;
-        let mut line = String::new();
-        self.output.read_line(&mut line).ok()?;
-        Some(line.trim() == "1")
+        let one = |_: &String| {
+            let mut line = String::new();
+            self.output.read_line(&mut line).ok()?;
+            Some(line.trim() == "1")
+        };
+        texts.iter().map(one).collect()
     }
 }
 
@@ -53,10 +57,11 @@ impl Drop for Bash {
     }
 }
 
-/// What `bash -n` says; nothing where there is no bash.
-pub fn bash_accepts(text: &str) -> Option<bool> {
+/// What `bash -n` says of each text; nothing where there is no bash. The texts have no NUL, and together less than a
+/// pipe holds.
+pub fn bash_accepts(texts: &[String]) -> Option<Vec<bool>> {
     thread_local!(static BASH: RefCell<Option<Bash>> = RefCell::new(Bash::start()));
-    BASH.with(|bash| bash.borrow_mut().as_mut()?.accepts(text))
+    BASH.with(|bash| bash.borrow_mut().as_mut()?.accepts(texts))
 }
 
 /// What `brush-parser` says; nothing for text that nests so much that it may never answer.
@@ -79,12 +84,23 @@ pub fn is_explained(reason: &str) -> bool {
         "in a here-document:",
         "in a text that is handed on:",
         "in a subscript:",
+        "in a pattern:",
+        "in arithmetic:",
         "in a substitution that begins like arithmetic:",
         "in single quotes that do not protect:",
     ];
     // `${…}` is only checked when it is expanded; an empty `[[ ]]` makes bash give up the whole text without a word,
-    // and call that success; two versions of bash differ on the delimiters and process substitutions refused here.
-    let checked_later = ["`${`", "for ((", "`]]`", "delimiter", "process substitution inside"];
+    // and call that success, and `&&` right behind `=~` an expression; two versions of bash differ on the rest.
+    let checked_later = [
+        "`${`",
+        "for ((",
+        "`]]`",
+        "`=~` stands without",
+        "delimiter",
+        "here-document begins in a substitution",
+        "process substitution inside",
+        "only counts the parentheses",
+    ];
     // What no text needs: too deep, too long to read.
     let bounds = ["takes too long", "deep", "are handed on over", "run each other over"];
     later.iter().any(|part| reason.starts_with(part))
@@ -97,7 +113,8 @@ pub fn check(text: &str) {
         return;
     }
     let unreadable = judge(text, &Rules { base: Verdict::Allow, contained: false, freed: &[] }).unreadable;
-    let Some(accepted) = bash_accepts(text) else { return };
+    let accepted = bash_accepts(&[text.to_owned()]).and_then(|answers| answers.first().copied());
+    let Some(accepted) = accepted else { return };
     match unreadable {
         Some(unreadable) if accepted => {
             assert!(is_explained(&unreadable.reason), "bash takes {text:?}: {unreadable}");

@@ -49,12 +49,23 @@ fn is_explained(reason: &str) -> bool {
         "in a here-document:",
         "in a text that is handed on:",
         "in a subscript:",
+        "in a pattern:",
+        "in arithmetic:",
         "in a substitution that begins like arithmetic:",
         "in single quotes that do not protect:",
     ];
     // `${…}` is only checked when it is expanded; an empty `[[ ]]` makes bash give up the whole text without a word,
-    // and call that success; the rest bash takes and the reader refuses, since two versions of bash differ on it.
-    let checked_later = ["`${`", "for ((", "`]]`", "delimiter", "process substitution inside"];
+    // and call that success, and `&&` right behind `=~` an expression; two versions of bash differ on the rest.
+    let checked_later = [
+        "`${`",
+        "for ((",
+        "`]]`",
+        "`=~` stands without",
+        "delimiter",
+        "here-document begins in a substitution",
+        "process substitution inside",
+        "only counts the parentheses",
+    ];
     later.iter().any(|part| reason.starts_with(part))
         || checked_later.iter().any(|kind| reason.contains(kind))
 }

@@ -170,6 +170,7 @@ impl Parser<'_> {
         let name = self.required_word()?;
         let mut values = Vec::new();
         self.skip_blank();
+        let same_line = self.operator().is_none();
         if self.take_operator(Operator::Semicolon) {
             self.newlines()?;
         } else {
@@ -177,6 +178,8 @@ impl Parser<'_> {
             if let Some(("in", after)) = self.keyword() {
                 self.pos = after;
                 self.words_to_end(&mut values)?;
+            } else if same_line && matches!(self.keyword(), Some(("{", _))) {
+                return self.unexpected();
             }
         }
         let place = self.place(start);
@@ -234,8 +237,10 @@ impl Parser<'_> {
         self.skip_blank();
         let start = self.pos;
         let name = self.required_word()?;
-        if self.take_operator(Operator::Open) {
-            self.close()?;
+        // Without `()` behind it, a parenthesis begins the body.
+        let before = self.pos;
+        if self.take_operator(Operator::Open) && !self.take_operator(Operator::Close) {
+            self.pos = before;
         }
         self.function_body(start, name)
     }

@@ -69,9 +69,11 @@ impl Parser<'_> {
                 return Ok(Nature::Number);
             }
             self.back_to(before)?;
+            let open = self.pos;
             self.take(b'(');
-            let read = self.inside(Self::command_list_to_close);
+            let read = self.counting(|parser| parser.inside(Self::command_list_to_close));
             within_part(read, "a substitution that begins like arithmetic")?;
+            self.check_count(open, self.pos)?;
         } else {
             self.take(b'(');
             self.inside(Self::command_list_to_close)?;
@@ -86,7 +88,10 @@ impl Parser<'_> {
         self.enter()?;
         let pending = std::mem::take(&mut self.pending);
         self.substitutions += 1;
+        self.skip_blank();
+        let outer = self.head.replace(self.pos);
         let any = self.list()?;
+        self.head = outer;
         self.close()?;
         if !self.pending.is_empty() {
             return self.refuse("a here-document begins in a substitution that ends before its body");

@@ -155,6 +155,14 @@ impl Parser<'_> {
     }
 
     fn arithmetic_text(&mut self) -> Read<Option<Seen>> {
+        let open = self.pos.saturating_sub(1);
+        let (seen, close) = within_part(self.counting(Self::arithmetic_inside), "arithmetic")?;
+        self.check_count(open, close)?;
+        Ok(seen)
+    }
+
+    /// What was seen, and where the parenthesis ends that closes: the first of two, or it is no arithmetic.
+    fn arithmetic_inside(&mut self) -> Read<(Option<Seen>, usize)> {
         self.enter()?;
         let start = self.pos;
         let mut nesting = 0_usize;
@@ -166,7 +174,7 @@ impl Parser<'_> {
                 b')' if nesting == 0 => {
                     if self.second() != Some(b')') {
                         self.depth -= 1;
-                        return Ok(None);
+                        return Ok((None, self.pos + 1));
                     }
                     break;
                 }
@@ -183,8 +191,9 @@ impl Parser<'_> {
         self.script.evaluates |= seen.names;
         self.note(start, &parts);
         self.take(b')');
+        let close = self.pos;
         self.take(b')');
         self.depth -= 1;
-        Ok(Some(seen))
+        Ok((Some(seen), close))
     }
 }

@@ -29,6 +29,7 @@ impl Parser<'_> {
     /// Text as inside double quotes, up to the closing quote or, without one, to the end of what is read.
     pub(super) fn double_quoted(&mut self, parts: &mut Vec<Part>, close: Option<u8>) -> Read<()> {
         push_quoted(parts, "");
+        let open = self.pos.saturating_sub(1);
         loop {
             let Some(byte) = self.peek() else {
                 return match close {
@@ -39,6 +40,7 @@ impl Parser<'_> {
             match byte {
                 _ if Some(byte) == close => {
                     self.pos += 1;
+                    self.note_quotes(open);
                     return Ok(());
                 }
                 b'\\' => self.double_escape(parts),
