@@ -252,11 +252,16 @@ impl Parser<'_> {
         if self.at_compound() { self.compound_with_redirects() } else { self.unexpected() }
     }
 
+    /// Whether a reserved word stands next that is one behind `coproc` as well: `time` is a program there.
+    pub(super) fn at_reserved(&mut self) -> bool {
+        self.keyword().is_some_and(|(word, _)| word != "time")
+    }
+
     pub(super) fn coproc(&mut self) -> Read<()> {
         self.skip_blank();
         if self.at_compound() {
             self.compound_with_redirects()
-        } else if self.keyword().is_some() {
+        } else if self.at_reserved() {
             self.unexpected()
         } else {
             self.simple(true)

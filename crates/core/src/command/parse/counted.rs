@@ -1,4 +1,4 @@
-//! Where bash only counts parentheses: arithmetic, patterns, and all that begins `$((`, `<((` or `>((`.
+//! Where bash only counts parentheses or brackets: arithmetic, patterns, and all that begins `$((`, `<((` or `>((`.
 //!
 //! There bash finds the end first and looks inside later, at run time. Between quotes nothing counts, and nothing else is
 //! looked at: not the `}` of `${`, no bracket, no comment, no `case`. Where that end is not the end that the grammar
@@ -25,7 +25,7 @@ impl Parser<'_> {
         }
     }
 
-    /// Refuses unless the parenthesis at `start` is closed by the one before `end`, by counting alone.
+    /// Refuses unless the parenthesis or bracket at `start` is closed by the one before `end`, by counting alone.
     pub(super) fn check_count(&mut self, start: usize, end: usize) -> Read<()> {
         self.spend(end.saturating_sub(start));
         if self.counts_to(start, end) {
@@ -35,17 +35,19 @@ impl Parser<'_> {
     }
 
     fn counts_to(&self, start: usize, end: usize) -> bool {
+        let Some(open) = self.byte(start) else { return false };
+        let close = if open == b'[' { b']' } else { b')' };
         let mut depth = 0_usize;
         let mut at = start;
         while at < end {
             let next = at + 1;
             at = match self.byte(at) {
-                Some(b'(') => {
+                Some(byte) if byte == open => {
                     depth += 1;
                     next
                 }
-                Some(b')') if depth == 1 => return next == end,
-                Some(b')') => {
+                Some(byte) if byte == close && depth == 1 => return next == end,
+                Some(byte) if byte == close => {
                     depth -= 1;
                     next
                 }

@@ -18,7 +18,10 @@ impl Parser<'_> {
             Some(b'(') => self.parenthesis_after_dollar(start)?,
             Some(b'{') => self.parameter(quoted)?,
             Some(b'[') => {
-                self.subscript(Bracket::Subscript)?;
+                let open = self.pos;
+                let read = self.counting(|parser| parser.subscript(Bracket::Subscript));
+                within_part(read, "arithmetic")?;
+                self.check_count(open, self.pos)?;
                 Nature::Number
             }
             Some(b'\'') if !quoted => return self.ansi_quoted(parts),

@@ -159,7 +159,7 @@ impl Parser<'_> {
                 b'$' if quoted && self.second() == Some(b'\'') => self.live_ansi_quoted(&mut parts)?,
                 b'$' => self.dollar(&mut parts, quoted)?,
                 b'`' => self.backquoted(&mut parts, quoted)?,
-                b'<' | b'>' if !quoted && self.second() == Some(b'(') => {
+                b'<' | b'>' if self.second() == Some(b'(') => {
                     return self.refuse("a process substitution inside `${` cannot be read");
                 }
                 _ => self.plain_byte(&mut parts),

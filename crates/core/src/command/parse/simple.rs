@@ -35,7 +35,7 @@ impl Parser<'_> {
                 if first && coprocess && self.at_compound_after_blank() {
                     return self.compound_with_redirects();
                 }
-                if first && coprocess && self.keyword().is_some() {
+                if first && coprocess && self.at_reserved() {
                     return self.unexpected();
                 }
                 if first && self.take_operator(Operator::Open) {
