@@ -213,6 +213,8 @@ pub(super) enum Nature {
     Assigns,
     /// `$( … )` and backquotes.
     Substitution,
+    /// A line of an input, or what another command prints, through a variable or a program that puts it in.
+    Input,
     /// `<( … )`, `>( … )`.
     Process,
     /// `?( … )` and its like: a pattern that matches any of several.

@@ -8,7 +8,7 @@ mod names;
 mod removal;
 mod writes;
 
-pub(super) use removal::{destroys_from, removes};
+pub(super) use removal::{destroys_from, may_destroy_from, removes};
 pub(super) use writes::writes_device;
 
 use super::argument::Argument;

@@ -235,16 +235,7 @@ impl<'r> Judge<'r> {
                 }
                 self.code(&format!("{name} {}", words.join(" ")), carrier, "sh", gathered)?;
             }
-            Inside::Joined(words) => {
-                let listed = words.iter().position(|word| word.emptied().starts_with(":::"));
-                for word in listed.and_then(|at| words.get(at + 1..)).unwrap_or(&[]) {
-                    self.guess(&word.emptied(), word.place)?;
-                }
-                let text: Vec<String> = words.iter().map(|word| word.shown(&self.script)).collect();
-                if let Some(first) = words.first() {
-                    self.text_for_shell(&text.join(" "), first.place, "sh", gathered)?;
-                }
-            }
+            Inside::Joined(words) => self.joined(name, words, gathered)?,
             Inside::Nothing if matches!(name, "env" | "command" | "builtin" | "time" | "nice") => {}
             Inside::Nothing if name == "parallel" => {
                 gathered.add(Finding::asks("command.ask.pipe", "`parallel` runs whatever its input holds."));

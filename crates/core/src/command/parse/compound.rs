@@ -170,6 +170,7 @@ impl Parser<'_> {
         let name = self.required_word()?;
         let mut values = Vec::new();
         self.skip_blank();
+        let same_line = self.operator().is_none();
         if self.take_operator(Operator::Semicolon) {
             self.newlines()?;
         } else {
@@ -177,6 +178,8 @@ impl Parser<'_> {
             if let Some(("in", after)) = self.keyword() {
                 self.pos = after;
                 self.words_to_end(&mut values)?;
+            } else if same_line && matches!(self.keyword(), Some(("{", _))) {
+                return self.unexpected();
             }
         }
         let place = self.place(start);
@@ -234,8 +237,10 @@ impl Parser<'_> {
         self.skip_blank();
         let start = self.pos;
         let name = self.required_word()?;
-        if self.take_operator(Operator::Open) {
-            self.close()?;
+        // Without `()` behind it, a parenthesis begins the body.
+        let before = self.pos;
+        if self.take_operator(Operator::Open) && !self.take_operator(Operator::Close) {
+            self.pos = before;
         }
         self.function_body(start, name)
     }
@@ -247,11 +252,16 @@ impl Parser<'_> {
         if self.at_compound() { self.compound_with_redirects() } else { self.unexpected() }
     }
 
+    /// Whether a reserved word stands next that is one behind `coproc` as well: `time` is a program there.
+    pub(super) fn at_reserved(&mut self) -> bool {
+        self.keyword().is_some_and(|(word, _)| word != "time")
+    }
+
     pub(super) fn coproc(&mut self) -> Read<()> {
         self.skip_blank();
         if self.at_compound() {
             self.compound_with_redirects()
-        } else if self.keyword().is_some() {
+        } else if self.at_reserved() {
             self.unexpected()
         } else {
             self.simple(true)

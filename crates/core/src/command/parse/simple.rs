@@ -1,6 +1,7 @@
 //! Simple commands: assignments, words, redirections; and the definitions of functions that begin like one.
 
 use super::cursor::{Operator, is_break};
+use super::group::Bracket;
 use super::{Parser, Read};
 use crate::command::script::{Action, Assignment, Dynamic, Kind, Nature, Part, Redirect, Word};
 
@@ -34,7 +35,7 @@ impl Parser<'_> {
                 if first && coprocess && self.at_compound_after_blank() {
                     return self.compound_with_redirects();
                 }
-                if first && coprocess && self.keyword().is_some() {
+                if first && coprocess && self.at_reserved() {
                     return self.unexpected();
                 }
                 if first && self.take_operator(Operator::Open) {
@@ -92,7 +93,7 @@ impl Parser<'_> {
         self.pos = name_end;
         if subscript {
             self.take(b'[');
-            self.group(b'[', b']', true)?;
+            self.group(Bracket::Subscript)?;
         }
         let subscripted = self.pos;
         self.take(b'+');
@@ -147,7 +148,7 @@ impl Parser<'_> {
                 Some(b'[') => {
                     let start = self.pos;
                     self.pos += 1;
-                    self.group(b'[', b']', true)?;
+                    self.group(Bracket::Subscript)?;
                     let mut word = self.word(Form::Value)?;
                     word.place = self.place(start);
                     values.push(word);
