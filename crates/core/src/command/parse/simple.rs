@@ -38,7 +38,7 @@ impl Parser<'_> {
                 if first && coprocess && self.at_compound_after_blank() {
                     return self.compound_with_redirects();
                 }
-                if first && coprocess && self.at_reserved() {
+                if first && coprocess && self.keyword().is_some() {
                     return self.unexpected();
                 }
                 if first && self.take_operator(Operator::Open) {
@@ -218,7 +218,8 @@ impl Parser<'_> {
         while self.peek().is_some_and(|byte| byte.is_ascii_digit()) {
             self.pos += 1;
         }
-        if !matches!(self.peek(), Some(b'<' | b'>')) {
+        // A number before `>( … )` is a part of a word.
+        if !matches!(self.peek(), Some(b'<' | b'>')) || self.second() == Some(b'(') {
             self.pos = start;
         }
         None
