@@ -94,10 +94,12 @@ pub fn is_explained(reason: &str) -> bool {
     let checked_later = [
         "`${`",
         "for ((",
+        "behind `coproc`",
         "`]]`",
         "`=~` stands without",
         "delimiter",
         "here-document begins in a substitution",
+        "here-document stands inside `((`",
         "process substitution inside",
         "only counts the parentheses",
     ];

@@ -59,10 +59,12 @@ fn is_explained(reason: &str) -> bool {
     let checked_later = [
         "`${`",
         "for ((",
+        "behind `coproc`",
         "`]]`",
         "`=~` stands without",
         "delimiter",
         "here-document begins in a substitution",
+        "here-document stands inside `((`",
         "process substitution inside",
         "only counts the parentheses",
     ];

@@ -71,8 +71,22 @@ impl Parser<'_> {
                 self.emit(Kind::Arithmetic { names }, start, Vec::new(), Vec::new(), Vec::new());
                 return Ok(());
             }
+            if self.second() == Some(b'\n') {
+                return self.refuse("the first parenthesis of `((` ends at the end of a line: write `( (`");
+            }
             self.back_to(before)?;
+            // Bash reads this from a copy of the text, in which the lines of a here-document are others.
+            let documents = self.script.here.len();
+            let read = self.subshell();
+            if self.script.here.len() > documents {
+                return self.refuse("a here-document stands inside `((`: write `( (`");
+            }
+            return read;
         }
+        self.subshell()
+    }
+
+    fn subshell(&mut self) -> Read<()> {
         self.take(b'(');
         self.some_list()?;
         self.close()
@@ -252,17 +266,13 @@ impl Parser<'_> {
         if self.at_compound() { self.compound_with_redirects() } else { self.unexpected() }
     }
 
-    /// Whether a reserved word stands next that is one behind `coproc` as well: `time` is a program there.
-    pub(super) fn at_reserved(&mut self) -> bool {
-        self.keyword().is_some_and(|(word, _)| word != "time")
-    }
-
     pub(super) fn coproc(&mut self) -> Read<()> {
         self.skip_blank();
         if self.at_compound() {
             self.compound_with_redirects()
-        } else if self.at_reserved() {
-            self.unexpected()
+        } else if let Some((word, _)) = self.keyword() {
+            // Bash makes half a reserved word of `time` here.
+            if word == "time" { self.refuse("`time` stands behind `coproc`") } else { self.unexpected() }
         } else {
             self.simple(true)
         }

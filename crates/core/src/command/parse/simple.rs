@@ -14,16 +14,19 @@ impl Parser<'_> {
         let start = self.pos;
         let (mut assignments, mut words, mut redirects) = (Vec::new(), Vec::new(), Vec::new());
         let mut end = start;
+        // Behind a redirection that stands behind a word, bash knows no arrays.
+        let mut arrays = true;
         loop {
             self.skip_blank();
             if let Some(redirect) = self.redirect()? {
+                arrays &= words.is_empty() && assignments.is_empty();
                 redirects.push(redirect);
                 end = self.pos;
             } else if !self.at_word() {
                 break;
             } else {
                 let first = words.is_empty() && assignments.is_empty() && redirects.is_empty();
-                let word = match self.assignment_or_word(&words)? {
+                let word = match self.assignment_or_word(&words, arrays)? {
                     Leading::Assignment(assignment) => {
                         assignments.push(assignment);
                         end = self.pos;
@@ -35,7 +38,7 @@ impl Parser<'_> {
                 if first && coprocess && self.at_compound_after_blank() {
                     return self.compound_with_redirects();
                 }
-                if first && coprocess && self.at_reserved() {
+                if first && coprocess && self.keyword().is_some() {
                     return self.unexpected();
                 }
                 if first && self.take_operator(Operator::Open) {
@@ -81,9 +84,9 @@ impl Parser<'_> {
     }
 
     /// The next word of a command, which may be an assignment as long as no other word came before it.
-    fn assignment_or_word(&mut self, words: &[Word]) -> Read<Leading> {
+    fn assignment_or_word(&mut self, words: &[Word], arrays: bool) -> Read<Leading> {
         if let Some(first) = words.first() {
-            let form = if takes_arrays(first) { Form::Array } else { Form::Usual };
+            let form = if arrays && takes_arrays(first) { Form::Array } else { Form::Usual };
             return self.word(form).map(Leading::Word);
         }
         let start = self.pos;
@@ -102,7 +105,7 @@ impl Parser<'_> {
             return self.subscripted_word(start).map(Leading::Word);
         }
         let name = self.text.get(start..name_end).unwrap_or("").replace("\\\n", "");
-        let mut values = if self.peek() == Some(b'(') { self.array()? } else { Vec::new() };
+        let mut values = if arrays && self.peek() == Some(b'(') { self.array()? } else { Vec::new() };
         // Whatever is glued behind an array belongs to the assignment as well.
         let value = self.word(Form::Value)?;
         if values.is_empty() || !value.parts.is_empty() {
@@ -215,7 +218,8 @@ impl Parser<'_> {
         while self.peek().is_some_and(|byte| byte.is_ascii_digit()) {
             self.pos += 1;
         }
-        if !matches!(self.peek(), Some(b'<' | b'>')) {
+        // A number before `>( … )` is a part of a word.
+        if !matches!(self.peek(), Some(b'<' | b'>')) || self.second() == Some(b'(') {
             self.pos = start;
         }
         None
