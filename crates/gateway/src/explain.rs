@@ -7,7 +7,7 @@ use enclos_core::command::Reading;
 use enclos_core::policy::{Decision, Layer, Policy, Role, Scope, Surface, Tool};
 use enclos_core::verdict::Verdict;
 use enclos_protocol::api::{CommandQuestion, ExplainRequest};
-use enclos_protocol::error::{ApiError, Fault};
+use enclos_protocol::error::{ApiError, Fault, Place};
 use enclos_protocol::report::{
     Approve, CommandExplanation, Considered, Explanation, FileDigest, Judged, PolicyReport,
 };
@@ -23,7 +23,7 @@ fn usage(message: impl Into<String>) -> ApiError {
 /// One of the words that a setting takes.
 fn word<T: serde::de::DeserializeOwned>(name: &str, text: &str) -> Result<T, ApiError> {
     serde_json::from_value(serde_json::Value::String(text.to_owned()))
-        .map_err(|error| usage(format!("{name} is `{text}`: {error}")))
+        .map_err(|error| usage(format!("{name} is `{text}`: {error}")).at(Place::field(name)))
 }
 
 /// Reads policy files, each as a policy of its own, with their examples.
@@ -85,7 +85,8 @@ pub(crate) fn call(policy: &Policy, request: &ExplainRequest) -> Result<Explanat
     let decision = match &request.args {
         None => session::verdict_of_tool(policy, tool, who.role, who.surface),
         Some(text) => {
-            let args = in_part(tool, text).map_err(|error| usage(format!("--args: {error}")))?;
+            let args = in_part(tool, text)
+                .map_err(|error| usage(format!("--args: {error}")).at(Place::field("--args")))?;
             let question = Question { tool, args: &args, role: who.role, surface: who.surface };
             session::verdict_of_part(policy, question)
         }
