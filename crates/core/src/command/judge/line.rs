@@ -302,7 +302,7 @@ fn environment(assignment: &Argument) -> Finding {
     if text == "-" {
         return harmless();
     }
-    let (name, value) = text.split_once('=').unwrap_or((text.as_str(), ""));
+    let (name, value) = text.split_once('=').unwrap_or((text.as_ref(), ""));
     let value = assignment.literal().map(|_| value);
     if ask::carries_code(name, value) {
         return loader(name);

@@ -38,7 +38,7 @@ impl Parser<'_> {
                 if first && coprocess && self.at_compound_after_blank() {
                     return self.compound_with_redirects();
                 }
-                if first && coprocess && self.keyword().is_some() {
+                if first && coprocess && self.keyword().is_some_and(|(word, _)| word != "time") {
                     return self.unexpected();
                 }
                 if first && self.take_operator(Operator::Open) {
@@ -197,7 +197,7 @@ impl Parser<'_> {
     }
 
     /// Whether a number or `{name}` stands here that belongs to a redirection, and so is no file.
-    fn at_redirect_prefix(&mut self) -> bool {
+    pub(super) fn at_redirect_prefix(&mut self) -> bool {
         let start = self.pos;
         let named = self.redirect_prefix().is_some();
         std::mem::replace(&mut self.pos, start) != start || named
