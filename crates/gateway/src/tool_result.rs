@@ -1,5 +1,6 @@
 //! What the model is told of a result: bounded, with head and tail and a count of what was left out.
 
+use enclos_core::noun::count;
 use enclos_protocol::event::ResultFacts;
 use enclos_sandbox::file::Kind;
 use enclos_sandbox::{Exit, FileReply};
@@ -46,7 +47,7 @@ impl Kept {
             return String::from_utf8_lossy(&[self.head.as_slice(), &tail].concat()).into_owned();
         }
         let (head, tail) = (String::from_utf8_lossy(&self.head), String::from_utf8_lossy(&tail));
-        format!("{head}\n[… {left_out} bytes left out …]\n{tail}")
+        format!("{head}\n[… {} left out …]\n{tail}", bytes(left_out))
     }
 }
 
@@ -120,43 +121,51 @@ fn ending(exit: &Exit) -> String {
 pub(crate) fn of_file(reply: &FileReply) -> Outcome {
     let (text, summary) = match reply {
         FileReply::Read { text, first_line, lines, more, size } => {
-            let word = if *lines == 1 { "line" } else { "lines" };
-            (numbered(text, *first_line, *more), format!("{lines} {word}, file of {size} bytes"))
+            let told = format!("{}, file of {}", count(*lines, "line", "lines"), bytes(*size));
+            (numbered(text, *first_line, *more), told)
         }
         FileReply::List { entries, left_out } => {
             let lines = entries.iter().map(|entry| match (entry.kind, &entry.target) {
                 (Kind::Directory, _) => format!("{}/", entry.name),
                 (Kind::Link, Some(target)) => format!("{} -> {target}", entry.name),
-                _ => format!("{} ({} bytes)", entry.name, entry.size),
+                _ => format!("{} ({})", entry.name, bytes(entry.size)),
             });
-            let shown = joined(lines, *left_out > 0, &format!("[{left_out} more entries]"));
-            (shown, format!("{} entries", entries.len()))
+            let shown = joined(
+                lines,
+                *left_out > 0,
+                &format!("[{}]", count(*left_out, "more entry", "more entries")),
+            );
+            (shown, listed(entries.len()))
         }
         FileReply::Glob { paths, more } => (
             joined(paths.iter().cloned(), *more, "[more: narrow the pattern]"),
-            format!("{} paths", paths.len()),
+            count(paths.len(), "path", "paths"),
         ),
         FileReply::Grep { hits, more } => {
             let lines = hits.iter().map(|hit| format!("{}:{}: {}", hit.path, hit.line, hit.text));
-            (joined(lines, *more, "[more: narrow the expression]"), format!("{} matches", hits.len()))
+            (joined(lines, *more, "[more: narrow the expression]"), count(hits.len(), "match", "matches"))
         }
-        FileReply::Written { bytes, created } => {
-            let what = if *created { "created" } else { "replaced" };
-            (format!("{what}, {bytes} bytes"), format!("{what}, {bytes} bytes"))
+        FileReply::Written { bytes: written, created } => {
+            let told = format!("{}, {}", if *created { "created" } else { "replaced" }, bytes(*written));
+            (told.clone(), told)
         }
         FileReply::Edited { line } => (format!("edited at line {line}"), format!("line {line}")),
-        FileReply::Deleted { entries } => {
-            (format!("deleted, {entries} entries"), format!("{entries} entries"))
-        }
-        FileReply::Bytes { size, .. } => (format!("{size} bytes"), format!("{size} bytes")),
-        FileReply::Look { seen, .. } => {
-            (format!("{} entries", seen.len()), format!("{} entries", seen.len()))
-        }
-        FileReply::Stat(entry) => (format!("{} bytes", entry.size), format!("{} bytes", entry.size)),
+        FileReply::Deleted { entries } => (format!("deleted, {}", listed(*entries)), listed(*entries)),
+        FileReply::Bytes { size, .. } => (bytes(*size), bytes(*size)),
+        FileReply::Look { seen, .. } => (listed(seen.len()), listed(seen.len())),
+        FileReply::Stat(entry) => (bytes(entry.size), bytes(entry.size)),
     };
     let kept_bytes = text.len() as u64;
     let text = bounded(text);
     Outcome { text, failed: false, facts: ResultFacts { kept_bytes, summary, ..ResultFacts::default() } }
+}
+
+fn bytes(number: u64) -> String {
+    count(number, "byte", "bytes")
+}
+
+fn listed<N: Copy + std::fmt::Display + PartialEq + From<u8>>(number: N) -> String {
+    count(number, "entry", "entries")
 }
 
 fn numbered(text: &str, first_line: u64, more: bool) -> String {

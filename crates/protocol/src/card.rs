@@ -28,6 +28,9 @@ pub struct Card {
     pub scope: String,
     /// Why it asks, in one sentence.
     pub reason: String,
+    /// Whether somebody of this gateway can approve; else `needs` says who could.
+    #[serde(default = "yes")]
+    pub may_approve: bool,
     /// Whether an answer for the whole session (`s`) is offered.
     pub may_remember: bool,
     /// Patterns that may be granted for the session (`p`), the narrowest first; empty when none is offered.
@@ -45,6 +48,11 @@ pub struct Card {
     pub expires: String,
     /// Digest of what is approved.
     pub digest: String,
+}
+
+/// Of a card that was told before it said so.
+fn yes() -> bool {
+    true
 }
 
 /// The exact action of a card.

@@ -139,6 +139,7 @@ mod tests {
             rule: RuleId::new("default.bash"),
             scope: "project (strict)".to_owned(),
             reason: "commands ask by default".to_owned(),
+            may_approve: true,
             may_remember: false,
             patterns: Vec::new(),
             needs: String::new(),
