@@ -187,8 +187,12 @@ waits for a person is its outcome, and no error.
 pub(crate) fn fault(fault: Fault) -> &'static str {
     match fault {
         Fault::Usage => "the command line, or what it asks for at this moment",
-        Fault::Configuration => "a file or a variable that a person wrote: configuration, policy, environment",
-        Fault::NotFound => "a name of nothing that there is: a session, an approval, a grant, a version, a file",
+        Fault::Configuration => {
+            "a file or a variable that a person wrote: configuration, policy, environment"
+        }
+        Fault::NotFound => {
+            "a name of nothing that there is: a session, an approval, a grant, a version, a file"
+        }
         Fault::Budget => "the budget is spent",
         Fault::Refused => "refused by policy or a person",
         Fault::Approval => "an approval is needed or expired",

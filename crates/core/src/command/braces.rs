@@ -156,10 +156,11 @@ impl<'w> Reader<'w, '_> {
         let close = pair.close?;
         if pair.commas.is_empty() {
             let inside = self.items.get(at + 1..close)?;
-            let Some(words) = sequence(inside, *self.room / 4)? else {
+            let words = sequence(inside, *self.room / 4)?;
+            if words.is_empty() {
                 self.full = true;
                 return None;
-            };
+            }
             *self.room = self.room.saturating_sub(4 * words.len());
             return Some((Node::Sequence(words), close + 1));
         }
@@ -173,8 +174,8 @@ impl<'w> Reader<'w, '_> {
     }
 }
 
-/// `1..9`, `a..f`, `1..9..2`; inside is nothing when it makes over `most` words.
-fn sequence(inside: &[Item<'_>], most: usize) -> Option<Option<Vec<String>>> {
+/// The words of `1..9`, `a..f`, `1..9..2`; none when there are over `most`.
+fn sequence(inside: &[Item<'_>], most: usize) -> Option<Vec<String>> {
     if inside.len() > 64 {
         return None;
     }
@@ -200,10 +201,10 @@ fn sequence(inside: &[Item<'_>], most: usize) -> Option<Option<Vec<String>>> {
     let count = from.checked_sub(to)?.checked_abs()? / step + 1;
     if count > MAX_SEQUENCE {
         // Too long to write out: its ends stand for all of it.
-        return Some(Some(vec![first.to_owned(), last.to_owned()]));
+        return Some(vec![first.to_owned(), last.to_owned()]);
     }
     if usize::try_from(count).map_or(true, |count| count > most) {
-        return Some(None);
+        return Some(Vec::new());
     }
     let direction = if from <= to { step } else { -step };
     let word = |index: i64| {
@@ -214,7 +215,7 @@ fn sequence(inside: &[Item<'_>], most: usize) -> Option<Option<Vec<String>>> {
             value.to_string()
         }
     };
-    Some(Some((0..count).map(word).collect()))
+    Some((0..count).map(word).collect())
 }
 
 fn letter(text: &str) -> Option<i64> {

@@ -50,6 +50,10 @@ impl Parser<'_> {
                 end = word_end;
             }
         }
+        let glued = |word: &Word| matches!(word.parts.last(), Some(Part::Plain(text)) if text.ends_with('='));
+        if self.byte(self.pos) == Some(b'(') && self.pos == end && words.last().is_some_and(glued) {
+            return self.refuse("`=(` stands where bash knows no array");
+        }
         if end == start && assignments.is_empty() && words.is_empty() && redirects.is_empty() {
             return self.unexpected();
         }
@@ -175,7 +179,8 @@ impl Parser<'_> {
             return Ok(None);
         };
         self.skip_blank();
-        if !matches!(operator, "<&" | ">&") && self.at_redirect_prefix() {
+        let numbers = matches!(operator, "<&" | ">&") && self.peek() != Some(b'{');
+        if !numbers && self.at_redirect_prefix() {
             return self.unexpected();
         }
         let action = match operator {
