@@ -14,7 +14,9 @@ use enclos_core::verdict::Verdict;
 /// Parses each text under `-n` in a subshell, and answers `1` or `0`.
 const ASK: &str = r#"while IFS= read -r -d '' text; do
     said=$(LC_ALL=C "$BASH" --noprofile --norc -n -c -- "$text" 2>&1 >/dev/null)
-    if [[ $? -eq 0 && ( -z $said || $said == *warning:* ) ]]; then echo 1; else echo 0; fi
+    code=$? errors=
+    while IFS= read -r line; do [[ -z $line || $line == *warning:* ]] || errors=1; done <<< "$said"
+    if [[ $code -eq 0 && -z $errors ]]; then echo 1; else echo 0; fi
 done"#;
 
 /// A bash that is asked many times.
@@ -95,6 +97,7 @@ pub fn is_explained(reason: &str) -> bool {
         "`${`",
         "for ((",
         "behind `coproc`",
+        "where bash knows no array",
         "`]]`",
         "`=~` stands without",
         "delimiter",

@@ -23,7 +23,9 @@ macro_rules! table {
 fn bash_accepts(texts: &[String]) -> Option<Vec<bool>> {
     const ASK: &str = r#"while IFS= read -r -d '' text; do
         said=$(LC_ALL=C "$BASH" --noprofile --norc -n -c -- "$text" 2>&1 >/dev/null)
-        if [[ $? -eq 0 && ( -z $said || $said == *warning:* ) ]]; then echo 1; else echo 0; fi
+        code=$? errors=
+    while IFS= read -r line; do [[ -z $line || $line == *warning:* ]] || errors=1; done <<< "$said"
+    if [[ $code -eq 0 && -z $errors ]]; then echo 1; else echo 0; fi
     done"#;
     let mut child = std::process::Command::new("bash")
         .args(["--noprofile", "--norc", "-c", ASK])
@@ -60,6 +62,7 @@ fn is_explained(reason: &str) -> bool {
         "`${`",
         "for ((",
         "behind `coproc`",
+        "where bash knows no array",
         "`]]`",
         "`=~` stands without",
         "delimiter",

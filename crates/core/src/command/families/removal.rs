@@ -25,8 +25,7 @@ pub(super) fn refused(name: &str, arguments: &[Argument], directories: &[Directo
     }
     let maybe = name == "rm" && !recursive && arguments.iter().any(may_hold_options);
     for operand in operands(arguments) {
-        for directory in directories {
-            let path = Path::of(operand, directory);
+        for path in Path::from_each(operand, directories) {
             if recursive && path.is_system() {
                 return Some(destruction(name, operand, "a system directory"));
             }
@@ -67,7 +66,7 @@ pub(in crate::command) fn removes(name: &str) -> bool {
 
 /// Whether removing what is found below `start` destroys the system.
 pub(in crate::command) fn destroys_from(start: &Argument, directories: &[Directory]) -> bool {
-    directories.iter().any(|directory| Path::of(start, directory).is_system())
+    Path::from_each(start, directories).any(|path| path.is_system())
 }
 
 /// What removing all below `start` weighs when its name is known at run time only.
@@ -76,7 +75,7 @@ pub(in crate::command) fn may_destroy_from(start: &Argument, directories: &[Dire
     if names_unseen(start) {
         return Some(told_by_others());
     }
-    directories.iter().any(|directory| empty(Path::of(start, directory))).then(if_empty)
+    Path::from_each(start, directories).any(empty).then(if_empty)
 }
 
 fn if_empty() -> Finding {
@@ -106,9 +105,7 @@ fn moved_away(arguments: &[Argument], directories: &[Directory]) -> Option<Findi
         }
     }
     let sources = if targeted { operands.as_slice() } else { operands.split_last()?.1 };
-    let lost = |operand: &&&Argument| {
-        directories.iter().map(|directory| Path::of(operand, directory)).any(|path| path.is_system())
-    };
+    let lost = |operand: &&&Argument| Path::from_each(operand, directories).any(|path| path.is_system());
     sources.iter().find(lost).map(|operand| destruction("mv", operand, "a part of the system"))
 }
 

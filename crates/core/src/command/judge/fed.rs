@@ -36,7 +36,7 @@ impl Judge<'_> {
         if texts.is_empty() {
             self.fed_unseen(wrappers::innermost(inner), mark, gathered)?;
         }
-        let words: Vec<String> = inner.iter().map(Argument::emptied).collect();
+        let words: Vec<_> = inner.iter().map(Argument::emptied).collect();
         for (text, _) in texts {
             if let Some(mark) = mark {
                 for line in text.lines().take(MAX_LINES) {
@@ -110,7 +110,7 @@ impl Judge<'_> {
 }
 
 /// Whether the input says which program runs, or gives a shell its text.
-fn decides_by_input(program: &[Argument], mark: Option<&str>) -> bool {
+pub(super) fn decides_by_input(program: &[Argument], mark: Option<&str>) -> bool {
     let Some((name, rest)) = program.split_first() else { return true };
     let marked = |argument: &Argument| mark.is_some_and(|mark| argument.emptied().contains(mark));
     if marked(name) {

@@ -131,7 +131,8 @@ impl<'r> Judge<'r> {
             gathered.add(Finding::contained("command.ask.expansion", reason));
         }
         let argv: Vec<String> = line.arguments.iter().map(|argument| argument.shown(&self.script)).collect();
-        self.spend(argv.iter().map(|word| word.len() + 1).sum())?;
+        // Copying is cheap, beside all else.
+        self.spend(argv.iter().map(|word| word.len() / 16 + 1).sum())?;
         let place = match line.arguments {
             [first, .., last] if line.nested > 0 && first.place.text == last.place.text => {
                 Place { end: last.place.end, ..first.place }
@@ -302,7 +303,7 @@ fn environment(assignment: &Argument) -> Finding {
     if text == "-" {
         return harmless();
     }
-    let (name, value) = text.split_once('=').unwrap_or((text.as_str(), ""));
+    let (name, value) = text.split_once('=').unwrap_or((text.as_ref(), ""));
     let value = assignment.literal().map(|_| value);
     if ask::carries_code(name, value) {
         return loader(name);

@@ -30,7 +30,7 @@ use crate::verdict::Verdict;
 /// The most directories kept in mind for relative paths.
 const MAX_DIRECTORIES: usize = 8;
 /// Bytes that braces may add to any text; as much again for each byte of it.
-const BRACE_ROOM: usize = 8 * 1024;
+const BRACE_ROOM: usize = 2 * 1024;
 
 /// Steps that a piece, or a text handed on, counts for besides its length.
 const PIECE_STEPS: usize = 24;
@@ -334,7 +334,10 @@ impl Judge<'_> {
 
     /// The arguments that words become, braces expanded.
     fn arguments(&mut self, words: &[Word]) -> Result<Vec<Argument>, Unreadable> {
-        let mut arguments = argument::arguments(words, &mut self.room).map_err(|place| {
+        let before = self.room;
+        let arguments = argument::arguments(words, &mut self.room);
+        self.spend(before - self.room)?;
+        let mut arguments = arguments.map_err(|place| {
             let reason = format!("braces nest over {MAX_DEPTH} deep");
             Unreadable { reason, at: self.script.span(place).start }
         })?;

@@ -85,6 +85,9 @@ impl Parser<'_> {
 
     fn operand_word(&mut self, form: Form) -> Read<Word> {
         self.skip_blank();
+        if self.at_redirect_prefix() {
+            return self.unexpected();
+        }
         let opens = matches!(self.peek(), Some(b'(' | b'|')) && form == Form::Regex;
         if !opens && (!self.at_word() || matches!(self.keyword(), Some(("]]", _)))) {
             // Bash takes an operator for the expression; nobody means that.

@@ -220,15 +220,11 @@ impl<'s> Parser<'s> {
             self.skip_blank();
             match self.keyword() {
                 Some(("!", after)) => self.pos = after,
-                Some(("time", after)) => {
-                    let heads = self.head == Some(self.pos);
+                // As the first word of a substitution it is a program like any other.
+                Some(("time", after)) if self.head != Some(self.pos) => {
                     self.pos = after;
                     self.take_option("-p");
                     self.take_option("--");
-                    self.skip_blank();
-                    if heads && self.at_compound() {
-                        return self.refuse("`time` with a compound command stands first in a substitution");
-                    }
                 }
                 _ => break,
             }
@@ -266,7 +262,7 @@ impl<'s> Parser<'s> {
                 self.pos = after;
                 self.coproc()
             }
-            // Behind a `|`, `time` is a program like any other.
+            // Behind a `|` as well, `time` is a program like any other.
             Some((word, _)) if word != "time" => self.unexpected(),
             _ => self.simple(false),
         }

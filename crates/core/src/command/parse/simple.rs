@@ -38,7 +38,7 @@ impl Parser<'_> {
                 if first && coprocess && self.at_compound_after_blank() {
                     return self.compound_with_redirects();
                 }
-                if first && coprocess && self.keyword().is_some() {
+                if first && coprocess && self.keyword().is_some_and(|(word, _)| word != "time") {
                     return self.unexpected();
                 }
                 if first && self.take_operator(Operator::Open) {
@@ -49,6 +49,10 @@ impl Parser<'_> {
                 words.push(word);
                 end = word_end;
             }
+        }
+        let glued = |word: &Word| matches!(word.parts.last(), Some(Part::Plain(text)) if text.ends_with('='));
+        if self.byte(self.pos) == Some(b'(') && self.pos == end && words.last().is_some_and(glued) {
+            return self.refuse("`=(` stands where bash knows no array");
         }
         if end == start && assignments.is_empty() && words.is_empty() && redirects.is_empty() {
             return self.unexpected();
@@ -175,7 +179,8 @@ impl Parser<'_> {
             return Ok(None);
         };
         self.skip_blank();
-        if !matches!(operator, "<&" | ">&") && self.at_redirect_prefix() {
+        let numbers = matches!(operator, "<&" | ">&") && self.peek() != Some(b'{');
+        if !numbers && self.at_redirect_prefix() {
             return self.unexpected();
         }
         let action = match operator {
@@ -197,7 +202,7 @@ impl Parser<'_> {
     }
 
     /// Whether a number or `{name}` stands here that belongs to a redirection, and so is no file.
-    fn at_redirect_prefix(&mut self) -> bool {
+    pub(super) fn at_redirect_prefix(&mut self) -> bool {
         let start = self.pos;
         let named = self.redirect_prefix().is_some();
         std::mem::replace(&mut self.pos, start) != start || named
