@@ -4,6 +4,7 @@
 
 mod approvals;
 mod arguments;
+mod background;
 mod budget;
 mod changeset;
 mod commands;

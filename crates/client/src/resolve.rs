@@ -66,6 +66,7 @@ mod tests {
             task: String::new(),
             opened: String::new(),
             live: false,
+            background: Vec::new(),
         };
         names.iter().map(row).collect()
     }

@@ -39,7 +39,7 @@ use crate::places::Places;
 use crate::policies::{self, Choice, ScopeName, Sources, Wish};
 use crate::redact::Redactor;
 use crate::repo::Repo;
-use crate::session::{self, Again, Facts, Opening, Remote};
+use crate::session::{self, Again, Opening, Remote};
 use crate::sessions::{self, of_store};
 use crate::{changes, explain, journal, machine, undo};
 
@@ -453,7 +453,7 @@ impl Gateway for Local {
                 outcome: Outcome::Accepted,
                 reason: "the change set was accepted".to_owned(),
             };
-            session::close_quietly(&lease, &self.clock, &event, &Facts::new())?;
+            session::close_quietly(&lease, &self.clock, &event, &session::facts_of_end(&state))?;
             sessions::remove_layer(&layer);
         }
         Ok(view)
@@ -482,7 +482,8 @@ impl Gateway for Local {
     fn discard(&self, session: &SessionId) -> Result<(), ApiError> {
         let (_, layer) = self.made_by(session)?;
         let lease = self.take(session)?;
-        session::discard(&lease, &self.clock, &self.human())?;
+        let (state, _) = session::replay(&self.store()?, session)?;
+        session::discard(&lease, &self.clock, &state, &self.human())?;
         sessions::remove_layer(&layer);
         Ok(())
     }

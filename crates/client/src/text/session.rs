@@ -227,7 +227,8 @@ pub(crate) fn result(facts: &ResultFacts) -> String {
     if let Some(code) = facts.exit_code.filter(|_| facts.summary.is_empty()) {
         parts.push(format!("exit {code}"));
     }
-    if let Some(killed) = &facts.killed {
+    // The summary of a command that was killed says why.
+    if let Some(killed) = facts.killed.as_ref().filter(|_| facts.summary.is_empty()) {
         parts.push(format!("killed: {killed}"));
     }
     if facts.dropped_bytes > 0 {
@@ -235,6 +236,16 @@ pub(crate) fn result(facts: &ResultFacts) -> String {
     }
     parts.push(milliseconds(facts.duration_ms));
     parts.join(" · ")
+}
+
+/// The end of a command in the background.
+pub(crate) fn background_ended(name: &str, reason: &str, facts: &ResultFacts) -> String {
+    format!("background command {name} {reason}: {}", result(facts))
+}
+
+/// A row among the lines of an output.
+pub(crate) fn left_out(bytes: u64) -> String {
+    format!("\n… {} left out …\n", count(bytes, "byte", "bytes"))
 }
 
 /// A duration.

@@ -4,7 +4,7 @@ use enclos_core::budget::{Budget, Cost, Exhausted};
 use enclos_core::call::{Call, Canceled};
 use enclos_core::decision::DecidedBy;
 use enclos_core::ids::{CallId, Digest, RuleId};
-use enclos_core::policy::{Decision, OnAsk};
+use enclos_core::policy::{Decision, OnAsk, OutputKeep};
 use enclos_core::session::{Approval, Event, Needs, Outcome, Remember, Settlement};
 use enclos_core::verdict::Verdict;
 use enclos_protocol::api::Answering;
@@ -17,7 +17,7 @@ use super::judge::{Decided, Judged};
 use super::names::Named;
 use super::record::Facts;
 use super::{Exit, Finish, Flow, Halt, Live, card, grants};
-use crate::effects::{self, Action};
+use crate::effects::{self, Action, With};
 
 /// Lines that a card may have. What cannot be shown whole is refused.
 const MOST_LINES: usize = 2000;
@@ -293,7 +293,12 @@ impl Live {
                 facts.insert("checkpoint".into(), json!(kept));
             }
             let (decided_by, rule) = (start.by.clone(), start.rule.clone());
-            events.push((Event::Started { call: start.call.clone(), decided_by, rule, command }, facts));
+            let background = match &start.decided.action {
+                Action::Command(run) => run.background.clone(),
+                Action::File(_) | Action::Background(_) => None,
+            };
+            let call = start.call.clone();
+            events.push((Event::Started { call, decided_by, rule, command, background }, facts));
         }
         let receipts = self.record_all(events).await?;
         for (start, receipt) in starts.into_iter().zip(receipts) {
@@ -308,7 +313,12 @@ impl Live {
             self.tell_decided(&call, &decision, decision.verdict, start.by);
             self.teller.tell(Body::CallCalling { of: of(&call) });
             let (sandbox, reports) = (self.sandbox.clone(), self.reporter.clone());
-            effects::perform(receipt, sandbox, start.call, start.decided.action, reports);
+            self.board.performs(&start.call, &start.decided.action);
+            let with = With {
+                keep: self.policy.settings().output_keep.unwrap_or(OutputKeep::Head),
+                known: self.board.known.clone(),
+            };
+            effects::perform(receipt, sandbox, start.call, start.decided.action, with, reports);
         }
         Ok(())
     }
@@ -409,10 +419,10 @@ impl Live {
 fn lines_to_show(action: &Action) -> usize {
     let lines = card::lines_of;
     match action {
-        Action::Command(text) => lines(text),
+        Action::Command(run) => lines(&run.text),
         Action::File(FileOp::Write { content, .. }) => lines(content),
         Action::File(FileOp::Edit { old, new, .. }) => lines(old) + lines(new),
-        Action::File(_) => 1,
+        Action::File(_) | Action::Background(_) => 1,
     }
 }
 

@@ -5,6 +5,7 @@
 
 mod answer;
 mod ask;
+mod background;
 mod card;
 mod checkpoint;
 mod compact;
@@ -46,7 +47,7 @@ pub(crate) use entry::facts;
 pub(crate) use finish::{Exit, Finish};
 pub(crate) use handle::automation;
 pub(crate) use judge::{Question, verdict, verdict_of_part, verdict_of_tool};
-pub(crate) use open::{Again, Opening, open, plan, replay, resume};
+pub(crate) use open::{Again, Opening, facts_of_end, open, plan, replay, resume};
 pub(crate) use orders::{Orders, Remote};
 pub(crate) use record::{Facts, record_beside, session_state};
 pub(crate) use review::{accept, change_set, close_quietly, discard, view};
@@ -85,6 +86,7 @@ pub(crate) struct Live {
     keeper: Option<crate::undo::Keeper>,
     /// Whether it was told that the last moment is not kept.
     told_no_way_back: bool,
+    board: background::Board,
     sandbox: Arc<Sandbox>,
     teller: Teller,
     orders: Orders,
@@ -133,6 +135,9 @@ pub(crate) enum Halt {
     /// There is no policy, and none that closes everything either.
     #[error("there is no policy: {0}")]
     Policy(String),
+    /// A background command does not end.
+    #[error("the background commands `{0}` were killed and do not end, so nothing is made of the workspace")]
+    Background(String),
     /// The change set cannot be made.
     #[error("the change set cannot be made: {0}")]
     ChangeSet(String),
