@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::harness::{Run, World, alive, bash, call, eventually, say, turn};
+use crate::server::Server;
 
 /// A command in the background, for a script.
 fn start(name: &str, command: &str) -> Value {
@@ -312,4 +313,90 @@ fn output_that_is_no_text_is_safe_on_every_way() {
     let bad = |byte: &u8| *byte < 0x20 && !matches!(byte, b'\n');
     assert!(!told.iter().any(bad), "no control character reaches a terminal");
     assert!(String::from_utf8(told).is_ok());
+}
+
+/// The results that a model's server was sent last, and what Enclos told beside them.
+fn told(server: &Server) -> (Vec<String>, Vec<String>) {
+    let of = |wanted: &str| {
+        let last = server.last().into_iter();
+        last.filter(|(role, _)| role == wanted).map(|(_, text)| text).collect::<Vec<_>>()
+    };
+    (of("tool"), of("user"))
+}
+
+#[test]
+fn the_model_is_told_where_each_output_is_from_and_how_each_command_ended() {
+    let world = World::new();
+    let policy = world.path("disk.toml");
+    let text = "name = \"disk\"\n[execution]\nsandbox_disk_bytes = 8388608\noutput_keep = \"head_and_tail\"\n\
+         command_max_output_bytes = 100000\n";
+    std::fs::write(&policy, text).unwrap();
+    let files = (0..12).map(|n| format!("head -c 1000000 /dev/zero > m{n}; "));
+    let fill = files.collect::<String>() + "sleep 600";
+    let server = Server::play(vec![
+        turn(&[start("web", "printf 'up\\377'; until [ -e go ]; do sleep 0.02; done; echo late; exit 3")]),
+        turn(&[look(json!({"action": "wait", "name": "web", "text": "up", "seconds": 60}))]),
+        turn(&[bash("touch go"), look(json!({"action": "wait", "name": "web"}))]),
+        turn(&[look(json!({"action": "read", "name": "web", "from": 1}))]),
+        turn(&[bash("seq -f 'line %06.0f' 100000")]),
+        turn(&[start("disk", &fill), look(json!({"action": "wait", "name": "disk"}))]),
+        say("done"),
+    ]);
+    let (model, policy) = (server.model(), crate::harness::text(&policy));
+    let run = world.headless(&[
+        "run",
+        "--headless",
+        "--output",
+        "stream-json",
+        "--model",
+        &model,
+        "--preset",
+        "balanced",
+        "--policy",
+        &policy,
+        "do it",
+    ]);
+    assert_eq!(run.code, 0, "{:#?}", run.of("approval.requested"));
+    let (results, beside) = told(&server);
+    assert_eq!(results[0], "[started in the background as `web`: see it with the tool background]");
+    let (first, state) = results[1].split_once("\n[background command web (call_1): at work for ").unwrap();
+    assert_eq!(first, "up\u{FFFD}\n[1 bytes are not UTF-8 and are shown as \u{FFFD}]");
+    assert!(state.ends_with(" s; bytes 0 to 3]"), "{state}");
+    assert!(results[3].starts_with("late\n[background command web (call_1): ended after "), "{}", results[3]);
+    assert!(results[3].ends_with("exit code 3; bytes 3 to 8]"), "{}", results[3]);
+    assert!(results[4].starts_with("p\u{FFFD}late\n"), "{}", results[4]);
+    let flood = &results[5];
+    assert!(flood.starts_with("line 000001\n") && flood.ends_with("line 100000\n[exit code 0]"), "{flood}");
+    assert_eq!(flood.matches(" bytes left out …]").count(), 1);
+    assert!(results[7].contains("killed: disk (the disk ceiling of the sandbox) after "), "{}", results[7]);
+    let ends: Vec<&String> =
+        beside.iter().filter(|text| text.starts_with("[Enclos] The background")).collect();
+    assert_eq!(ends.len(), 2, "{beside:#?}");
+    assert_eq!(ends[0], "[Enclos] The background command `web` (call_1) ended: exit code 3.");
+    assert!(ends[1].contains("`disk` (call_7) ended: killed: disk"), "{}", ends[1]);
+    let disk = run.of("background.ended")[1];
+    assert_eq!(disk["result"]["killed"], "disk", "the person is told as well: {disk}");
+}
+
+#[test]
+fn the_model_is_told_of_commands_that_died_with_their_gateway() {
+    let world = World::new();
+    let server = Server::play(vec![
+        turn(&[start("web", "sleep 3246")]),
+        turn(&[bash("echo waiting; sleep 3246")]),
+        turn(&[look(json!({"action": "list"}))]),
+    ]);
+    let model = server.model();
+    let args =
+        ["run", "--headless", "--output", "stream-json", "--model", &model, "--preset", "balanced", "do it"];
+    let mut watched = world.start(&args);
+    let session = watched.until_type("call.output")["session"].as_str().unwrap().to_owned();
+    watched.kill();
+    let run = world.headless(&["resume", &session, "--headless", "--output", "stream-json"]);
+    assert_eq!(run.code, 0, "{}", run.stderr);
+    let (results, beside) = told(&server);
+    assert_eq!(results[2], "[no background command was started]");
+    let told = beside.iter().find(|text| text.contains("taken up again")).unwrap();
+    assert!(told.ends_with("Of the background commands these were at work: `web`."), "{told}");
+    eventually("nothing is left", || !alive("sleep\u{0}3246"));
 }

@@ -16,5 +16,6 @@ mod lab;
 mod loops;
 mod policies;
 mod repositories;
+mod server;
 mod terminal;
 mod undo;
