@@ -50,7 +50,7 @@ pub(crate) struct Run {
 #[derive(Clone, Debug)]
 pub(crate) struct With {
     /// What is kept of an output that is larger than its limit.
-    pub keep: OutputKeep,
+    pub keep: Option<OutputKeep>,
     /// The background commands.
     pub known: Known,
 }
@@ -197,7 +197,15 @@ fn file(sandbox: &Sandbox, op: &FileOp) -> Outcome {
     }
 }
 
-fn command(sandbox: &Sandbox, run: Run, keep: OutputKeep, teller: &Teller) -> Outcome {
+/// What a policy says is kept of an output; by default its beginning.
+const fn part(keep: Option<OutputKeep>) -> Keep {
+    match keep {
+        Some(OutputKeep::HeadAndTail) => Keep::HeadAndTail,
+        Some(OutputKeep::Head) | None => Keep::Head,
+    }
+}
+
+fn command(sandbox: &Sandbox, run: Run, keep: Option<OutputKeep>, teller: &Teller) -> Outcome {
     let mut kept = Kept::default();
     let mut decoders = [Decoder::default(), Decoder::default()];
     let mut output = |stream: Stream, bytes: &[u8]| {
@@ -205,11 +213,7 @@ fn command(sandbox: &Sandbox, run: Run, keep: OutputKeep, teller: &Teller) -> Ou
         let stderr = stream == Stream::Stderr;
         teller.output(decoders[usize::from(stderr)].decode(bytes), stderr, 0);
     };
-    let keep = match keep {
-        OutputKeep::Head => Keep::Head,
-        OutputKeep::HeadAndTail => Keep::HeadAndTail,
-    };
-    let command = Command { terminal: run.terminal, keep, ..Command::new(run.text) };
+    let command = Command { terminal: run.terminal, keep: part(keep), ..Command::new(run.text) };
     match sandbox.run(&command, &mut output) {
         Ok(exit) => {
             tell_tail(&exit, decoders, teller);
@@ -243,9 +247,13 @@ pub(crate) fn end_background(sandbox: &Sandbox, name: &str) {
 pub(crate) fn run_for_person(
     sandbox: &Sandbox,
     text: &str,
+    terminal: bool,
+    keep: Option<OutputKeep>,
     output: &mut dyn FnMut(Stream, &[u8]),
 ) -> Result<Exit, RunError> {
-    sandbox.run(&Command::new(text), output)
+    let exit = sandbox.run(&Command { terminal, keep: part(keep), ..Command::new(text) }, output)?;
+    exit.tail.iter().for_each(|(stream, bytes)| output(*stream, bytes));
+    Ok(exit)
 }
 
 /// Reads a file for a card. `None`: there is no such file.

@@ -332,7 +332,7 @@ impl Transcript {
 #[cfg(test)]
 mod tests {
     use enclos_core::ids::{CallId, SessionId};
-    use enclos_protocol::event::{Body, Event, Of, Speaker};
+    use enclos_protocol::event::{Body, Event, Of, ResultFacts, Speaker};
     use jiff::Timestamp;
 
     use super::Transcript;
@@ -364,6 +364,30 @@ mod tests {
             let text = shown(&mut Transcript::new(40, streaming), bodies());
             assert_eq!(text, "  I will look.\n  And again.\n", "{streaming}");
         }
+    }
+
+    #[test]
+    fn a_background_command_is_listed_until_it_ends() {
+        let started = || {
+            vec![
+                Body::CallGenerated {
+                    of: of(),
+                    arguments: serde_json::json!({"command": "npm start", "background": "web"}),
+                },
+                Body::CallDone { of: of(), result: ResultFacts::default() },
+                Body::BackgroundStarted { of: of(), name: "web".to_owned() },
+            ]
+        };
+        let mut transcript = Transcript::new(60, true);
+        shown(&mut transcript, started());
+        assert_eq!(transcript.background.len(), 1);
+        assert_eq!(transcript.background[0].title, "web: npm start");
+        let result = ResultFacts { exit_code: Some(1), duration_ms: 2000.0, ..ResultFacts::default() };
+        let ended =
+            Body::BackgroundEnded { of: of(), name: "web".to_owned(), reason: "ended".to_owned(), result };
+        let text = shown(&mut transcript, vec![ended]);
+        assert_eq!(text, "· background command web ended: exit 1 · 2.0 s\n");
+        assert!(transcript.background.is_empty());
     }
 
     #[test]

@@ -58,6 +58,11 @@ impl Board {
 }
 
 impl Live {
+    /// The names of the background commands at work.
+    pub(super) fn background_names(&self) -> Vec<String> {
+        self.state.background().iter().map(|running| running.name.clone()).collect()
+    }
+
     /// Takes what a recorded call means for the background commands, and tells it.
     pub(super) fn take_mark(&mut self, call: &Call, mark: Option<Mark>) {
         let Some(mark) = mark else { return };
@@ -103,14 +108,11 @@ impl Live {
     /// # Errors
     /// When one does not end: then nothing may be made of the workspace.
     pub(super) async fn end_background(&mut self, cause: Cause) -> Result<Vec<String>, Halt> {
-        let names = |live: &Self| -> Vec<String> {
-            live.state.background().iter().map(|running| running.name.clone()).collect()
-        };
-        let ended = names(self);
+        let ended = self.background_names();
         let until = Instant::now() + LAST_BREATH;
         self.board.ending = Some(cause);
         loop {
-            let running = names(self);
+            let running = self.background_names();
             if running.is_empty() {
                 break;
             }

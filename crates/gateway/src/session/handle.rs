@@ -4,7 +4,7 @@ use enclos_core::budget::{Budget, Cost, Exhausted};
 use enclos_core::call::{Call, Canceled};
 use enclos_core::decision::DecidedBy;
 use enclos_core::ids::{CallId, Digest, RuleId};
-use enclos_core::policy::{Decision, OnAsk, OutputKeep};
+use enclos_core::policy::{Decision, OnAsk};
 use enclos_core::session::{Approval, Event, Needs, Outcome, Remember, Settlement};
 use enclos_core::verdict::Verdict;
 use enclos_protocol::api::Answering;
@@ -291,6 +291,10 @@ impl Live {
             }
             if let Some((_, kept)) = moment.as_ref().filter(|(changes, _)| *changes == start.call) {
                 facts.insert("checkpoint".into(), json!(kept));
+                let beside = self.background_names();
+                if !beside.is_empty() {
+                    facts.insert("checkpoint_beside".into(), json!(beside));
+                }
             }
             let (decided_by, rule) = (start.by.clone(), start.rule.clone());
             let background = match &start.decided.action {
@@ -314,10 +318,7 @@ impl Live {
             self.teller.tell(Body::CallCalling { of: of(&call) });
             let (sandbox, reports) = (self.sandbox.clone(), self.reporter.clone());
             self.board.performs(&start.call, &start.decided.action);
-            let with = With {
-                keep: self.policy.settings().output_keep.unwrap_or(OutputKeep::Head),
-                known: self.board.known.clone(),
-            };
+            let with = With { keep: self.policy.settings().output_keep, known: self.board.known.clone() };
             effects::perform(receipt, sandbox, start.call, start.decided.action, with, reports);
         }
         Ok(())

@@ -249,7 +249,7 @@ pub(crate) async fn resume(lease: Lease, opening: Opening, again: Again) -> Resu
 
 impl Live {
     async fn take_up(&mut self, extend: bool, message: Option<String>) -> Result<(), Halt> {
-        let gone: Vec<String> = self.state.background().iter().map(|running| running.name.clone()).collect();
+        let gone = self.background_names();
         self.record(Event::Restored, facts_of_gone(&gone)).await?;
         if !gone.is_empty() {
             self.teller
