@@ -360,7 +360,7 @@ fn the_model_is_told_where_each_output_is_from_and_how_each_command_ended() {
     let (results, beside) = told(&server);
     assert_eq!(results[0], "[started in the background as `web`: see it with the tool background]");
     let (first, state) = results[1].split_once("\n[background command web (call_1): at work for ").unwrap();
-    assert_eq!(first, "up\u{FFFD}\n[1 bytes are not UTF-8 and are shown as \u{FFFD}]");
+    assert_eq!(first, "up\u{FFFD}\n[1 byte is not UTF-8 and is shown as \u{FFFD}]");
     assert!(state.ends_with(" s; bytes 0 to 3]"), "{state}");
     assert!(results[3].starts_with("late\n[background command web (call_1): ended after "), "{}", results[3]);
     assert!(results[3].ends_with("exit code 3; bytes 3 to 8]"), "{}", results[3]);

@@ -9,6 +9,7 @@ mod budget;
 mod changeset;
 mod commands;
 mod configuration;
+mod errors;
 mod harness;
 mod journal;
 mod killed;

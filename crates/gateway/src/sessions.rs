@@ -36,11 +36,20 @@ pub(crate) fn remove_layer(layer: &Path) {
 }
 
 /// Mends what processes that ended too early left: an application that was cut short is finished or taken back, and
-/// what closed sessions wrote is removed.
+/// what closed sessions wrote is removed, and so are sockets that nobody listens on.
 ///
 /// # Errors
 /// When an application cannot be mended: nothing is started on a tree that is half one thing and half another.
 pub(crate) fn sweep(store: &Store, places: &Places) -> Result<(), ApiError> {
+    let run = places.run();
+    for id in crate::control::left(&run) {
+        // Of a session that is only being opened there is no row yet: its process listens in a moment.
+        if store.session(&id).is_ok() {
+            store
+                .while_free(&id, || crate::control::remove_left(&run, &id))
+                .map_err(|error| of_store(&error))?;
+        }
+    }
     let Ok(folders) = std::fs::read_dir(places.state().join("sessions")) else { return Ok(()) };
     for folder in folders.filter_map(Result::ok) {
         crate::changes::recover(&folder.path())?;
@@ -57,8 +66,8 @@ pub(crate) fn sweep(store: &Store, places: &Places) -> Result<(), ApiError> {
 /// An error of the store, for a person.
 pub(crate) fn of_store(error: &StoreError) -> ApiError {
     let fault = match error {
-        StoreError::UnknownSession(_)
-        | StoreError::BadSession(_)
+        StoreError::UnknownSession(_) => Fault::NotFound,
+        StoreError::BadSession(_)
         | StoreError::NoStore { .. }
         | StoreError::Place { .. }
         | StoreError::Permissions { .. }
@@ -75,7 +84,7 @@ pub(crate) fn list(store: &Store, places: &Places) -> Result<Vec<SessionRow>, Ap
     let rows = rows.into_iter().map(|row| {
         let row = listed(row, places);
         // Nothing runs in a session that no process works on.
-        let state = if row.live { Some(session::replay(store, &row.session)?.0) } else { None };
+        let state = if row.live { Some(session::replay(store, &row.session)?) } else { None };
         Ok(SessionRow { background: state.map(|state| names(&state)).unwrap_or_default(), ..row })
     });
     rows.collect()
@@ -105,7 +114,7 @@ fn listed(row: enclos_store::SessionRow, places: &Places) -> SessionRow {
 pub(crate) fn show(store: &Store, places: &Places, id: &SessionId) -> Result<SessionDetail, ApiError> {
     let row = store.session(id).map_err(|error| of_store(&error))?;
     let events = store.events(id).map_err(|error| of_store(&error))?;
-    let (state, _) = session::replay(store, id)?;
+    let state = session::replay(store, id)?;
     let (updated_us, entries) = (row.updated_us, row.entries);
     let opened = events.iter().find(|event| event.kind == "session.opened");
     let of_opened = |name: &str| {

@@ -4,6 +4,8 @@
 
 use std::collections::VecDeque;
 
+use enclos_core::noun::{count, form};
+
 /// Bytes of one result that the model sees.
 pub(crate) const SHOWN_BYTES: u32 = 32 * 1024;
 
@@ -52,10 +54,12 @@ impl Kept {
             text.push_str(&["[", words, "]"].concat());
         };
         if more > 0 {
-            line(&format!("… it went on: {more} more bytes were counted and thrown away …"));
+            let more = count(more, "more byte was", "more bytes were");
+            line(&format!("… it went on: {more} counted and thrown away …"));
         }
         if replaced > 0 {
-            line(&format!("{replaced} bytes are not UTF-8 and are shown as \u{FFFD}"));
+            let (are, shown) = (count(replaced, "byte is", "bytes are"), form(&replaced, "is", "are"));
+            line(&format!("{are} not UTF-8 and {shown} shown as \u{FFFD}"));
         }
         line(last);
         text
@@ -73,7 +77,8 @@ impl Kept {
         let begin = tail.iter().take(3).take_while(|byte| *byte & 0xC0 == 0x80).count();
         let left_out = self.left_out + (self.head.len() - head.len() + begin) as u64;
         let ((head, first), (tail, second)) = (lossy(head), lossy(&tail[begin..]));
-        (format!("{head}\n[… {left_out} bytes left out …]\n{tail}"), first + second)
+        let left_out = count(left_out, "byte", "bytes");
+        (format!("{head}\n[… {left_out} left out …]\n{tail}"), first + second)
     }
 }
 

@@ -2,6 +2,7 @@
 //!
 //! It decides nothing about what runs; how a text is bounded is in `shown`.
 
+use enclos_core::noun::count;
 use enclos_protocol::event::ResultFacts;
 use enclos_sandbox::file::Kind;
 use enclos_sandbox::{Background, End, Exit, FileReply, Killed};
@@ -81,43 +82,51 @@ pub(crate) fn of_background(job: &Background) -> Option<(String, ResultFacts)> {
 pub(crate) fn of_file(reply: &FileReply) -> Outcome {
     let (text, summary) = match reply {
         FileReply::Read { text, first_line, lines, more, size } => {
-            let word = if *lines == 1 { "line" } else { "lines" };
-            (numbered(text, *first_line, *more), format!("{lines} {word}, file of {size} bytes"))
+            let told = format!("{}, file of {}", count(*lines, "line", "lines"), bytes(*size));
+            (numbered(text, *first_line, *more), told)
         }
         FileReply::List { entries, left_out } => {
             let lines = entries.iter().map(|entry| match (entry.kind, &entry.target) {
                 (Kind::Directory, _) => format!("{}/", entry.name),
                 (Kind::Link, Some(target)) => format!("{} -> {target}", entry.name),
-                _ => format!("{} ({} bytes)", entry.name, entry.size),
+                _ => format!("{} ({})", entry.name, bytes(entry.size)),
             });
-            let shown = joined(lines, *left_out > 0, &format!("[{left_out} more entries]"));
-            (shown, format!("{} entries", entries.len()))
+            let shown = joined(
+                lines,
+                *left_out > 0,
+                &format!("[{}]", count(*left_out, "more entry", "more entries")),
+            );
+            (shown, listed(entries.len()))
         }
         FileReply::Glob { paths, more } => (
             joined(paths.iter().cloned(), *more, "[more: narrow the pattern]"),
-            format!("{} paths", paths.len()),
+            count(paths.len(), "path", "paths"),
         ),
         FileReply::Grep { hits, more } => {
             let lines = hits.iter().map(|hit| format!("{}:{}: {}", hit.path, hit.line, hit.text));
-            (joined(lines, *more, "[more: narrow the expression]"), format!("{} matches", hits.len()))
+            (joined(lines, *more, "[more: narrow the expression]"), count(hits.len(), "match", "matches"))
         }
-        FileReply::Written { bytes, created } => {
-            let what = if *created { "created" } else { "replaced" };
-            (format!("{what}, {bytes} bytes"), format!("{what}, {bytes} bytes"))
+        FileReply::Written { bytes: written, created } => {
+            let told = format!("{}, {}", if *created { "created" } else { "replaced" }, bytes(*written));
+            (told.clone(), told)
         }
         FileReply::Edited { line } => (format!("edited at line {line}"), format!("line {line}")),
-        FileReply::Deleted { entries } => {
-            (format!("deleted, {entries} entries"), format!("{entries} entries"))
-        }
-        FileReply::Bytes { size, .. } => (format!("{size} bytes"), format!("{size} bytes")),
-        FileReply::Look { seen, .. } => {
-            (format!("{} entries", seen.len()), format!("{} entries", seen.len()))
-        }
-        FileReply::Stat(entry) => (format!("{} bytes", entry.size), format!("{} bytes", entry.size)),
+        FileReply::Deleted { entries } => (format!("deleted, {}", listed(*entries)), listed(*entries)),
+        FileReply::Bytes { size, .. } => (bytes(*size), bytes(*size)),
+        FileReply::Look { seen, .. } => (listed(seen.len()), listed(seen.len())),
+        FileReply::Stat(entry) => (bytes(entry.size), bytes(entry.size)),
     };
     let kept_bytes = text.len() as u64;
     let facts = ResultFacts { kept_bytes, summary, ..ResultFacts::default() };
     Outcome::done(crate::shown::bounded(text), facts)
+}
+
+fn bytes(number: u64) -> String {
+    count(number, "byte", "bytes")
+}
+
+fn listed<N: Copy + std::fmt::Display + PartialEq + From<u8>>(number: N) -> String {
+    count(number, "entry", "entries")
 }
 
 fn numbered(text: &str, first_line: u64, more: bool) -> String {

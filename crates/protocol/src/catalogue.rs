@@ -52,7 +52,7 @@ pub const EVENTS: &[EventInfo] = &[
     event(
         "run.finished",
         "The run is over; the last line of a headless stream",
-        "exit_code session_state [next_step]",
+        "exit_code session_state [next_step] [error]",
     ),
     event("session.closed", "The session is over for good", "outcome reason"),
 ];
@@ -132,9 +132,12 @@ mod tests {
             Some(Body::Compaction { .. }) => {
                 Body::ChangeSet { files: Vec::new(), insertions: 0, deletions: 0, flagged: 0, digest: text() }
             }
-            Some(Body::ChangeSet { .. }) => {
-                Body::Finished { exit_code: 0, session_state: SessionState::Closed, next_step: text() }
-            }
+            Some(Body::ChangeSet { .. }) => Body::Finished {
+                exit_code: 0,
+                session_state: SessionState::Closed,
+                next_step: text(),
+                error: Some(text()),
+            },
             Some(Body::Finished { .. }) => Body::Closed { outcome: Outcome::Accepted, reason: text() },
             Some(Body::Closed { .. }) => return None,
         })
@@ -177,9 +180,11 @@ mod tests {
             directory: String::new(),
             files: Vec::new(),
             flagged: Vec::new(),
+            beside: Vec::new(),
             rule: RuleId::new("r"),
             scope: String::new(),
             reason: String::new(),
+            may_approve: true,
             may_remember: false,
             patterns: Vec::new(),
             needs: String::new(),

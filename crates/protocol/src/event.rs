@@ -261,6 +261,9 @@ pub enum Body {
         /// What is left to do, in one sentence; empty when nothing is.
         #[serde(default, skip_serializing_if = "String::is_empty")]
         next_step: String,
+        /// Why it could not go on; absent of a run that came to its end.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        error: Option<String>,
     },
     /// The session is over for good.
     #[serde(rename = "session.closed")]

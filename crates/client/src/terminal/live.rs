@@ -77,7 +77,7 @@ pub(crate) fn question(mode: &Mode, moment: Moment<'_>) -> Vec<Row> {
     let keys = match mode {
         Mode::Working => return Vec::new(),
         _ if !moment.armed => return vec![Row::of(Role::Dim, text::READ_FIRST)],
-        Mode::Card(asking) => text::card_keys(asking.may_remember, asking.patterns, asking.choosing),
+        Mode::Card(asking) => text::card_keys(asking.offered, asking.choosing),
         Mode::Extension => text::EXTENSION_KEYS.to_vec(),
         Mode::Review(review) => match review.question() {
             Question::Menu { .. } => text::REVIEW_KEYS.to_vec(),
@@ -112,6 +112,7 @@ fn head(mode: &Mode, moment: Moment<'_>) -> Vec<Row> {
     let head = match mode {
         Mode::Working | Mode::Extension => return Vec::new(),
         Mode::Card(asking) if asking.choosing => text::PATTERN_HEAD.to_owned(),
+        Mode::Card(asking) if !asking.offered.approve => text::NOT_HERE_HEAD.to_owned(),
         Mode::Card(_) => match seconds_left(moment) {
             Some(seconds) => text::approve_within(seconds),
             None => text::APPROVE.to_owned(),
@@ -145,14 +146,16 @@ fn status(transcript: &Transcript, mode: &Mode, moment: Moment<'_>) -> Row {
 mod tests {
     use super::key_rows;
     use crate::style::Paint;
+    use crate::terminal::mode::Offered;
     use crate::text;
 
     #[test]
     fn no_key_is_hidden_by_a_narrow_terminal() {
+        let offered = Offered { approve: true, remember: true, patterns: 2 };
         for width in [20, 40, 60, 100] {
-            let rows = key_rows(&text::card_keys(true, 2, false), width);
+            let rows = key_rows(&text::card_keys(offered, false), width);
             let shown: String = rows.iter().map(|row| row.render(Paint::PLAIN) + "\n").collect();
-            for (key, meaning) in text::card_keys(true, 2, false) {
+            for (key, meaning) in text::card_keys(offered, false) {
                 assert!(shown.contains(&format!("{key} {meaning}")), "{width}: {shown}");
             }
             assert!(width < 40 || rows.iter().all(|row| row.width() < width), "{width}: {shown}");

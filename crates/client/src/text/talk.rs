@@ -1,5 +1,7 @@
 //! Sentences of the commands: listings, reports, prompts, keys.
 
+use enclos_protocol::error::Fault;
+
 use super::count;
 
 /// The events ended without a last word.
@@ -54,8 +56,6 @@ pub(crate) const VERIFY_ANCHOR: &str = "anchor";
 pub(crate) const EXPLAIN_RULE: &str = "rule";
 /// A line of an explanation.
 pub(crate) const EXPLAIN_WHY: &str = "because";
-/// A line of an explanation.
-pub(crate) const EXPLAIN_POLICY: &str = "policy";
 /// A line of an explanation.
 pub(crate) const EXPLAIN_ASKS: &str = "asks";
 /// A line of an explanation.
@@ -177,6 +177,38 @@ pub(crate) const REFERENCE_VARIABLES: &str = "| variable | meaning | when absent
 pub(crate) const REFERENCE_FIELDS: &str = "\
 Every event has `seq`, `time`, `session` and `type`; those of a call have `call` and `tool` too.\n
 | type | meaning | fields |\n| --- | --- | --- |\n";
+
+/// What is said of errors where JSON is asked for.
+pub(crate) const REFERENCE_ERRORS: &str = "
+## Errors as JSON
+
+With `--json`, and with `--output json` or `stream-json` of a run, an error is one line on the standard error, and the
+standard output is left to the report: `{\"error\": {\"kind\": …, \"message\": …, \"hint\": …, \"exit_code\": …}}`.
+`hint` holds what to do next, a line each, or `null`. `file`, `line` and `field` (a key, a variable or an argument) are
+there where they are known. A run that could not go on tells its error this way besides its report; what was refused or
+waits for a person is its outcome, and no error.
+
+| kind | means | exit code |
+| --- | --- | --- |
+";
+
+/// What an error of a kind means.
+pub(crate) fn fault(fault: Fault) -> &'static str {
+    match fault {
+        Fault::Usage => "the command line, or what it asks for at this moment",
+        Fault::Configuration => {
+            "a file or a variable that a person wrote: configuration, policy, environment"
+        }
+        Fault::NotFound => {
+            "a name of nothing that there is: a session, an approval, a grant, a version, a file"
+        }
+        Fault::Budget => "the budget is spent",
+        Fault::Refused => "refused by policy or a person",
+        Fault::Approval => "an approval is needed or expired",
+        Fault::Unreachable => "the gateway or the model cannot be reached",
+        Fault::Internal => "anything else",
+    }
+}
 
 /// The head of a generated page.
 pub(crate) fn reference_head(title: &str) -> String {

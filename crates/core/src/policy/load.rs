@@ -138,7 +138,7 @@ fn digest(layers: &[Loaded]) -> Digest {
 
 impl Loaded {
     fn read(layer: &Layer<'_>) -> Result<Self, PolicyError> {
-        let whole = |problem| PolicyError { file: layer.source.clone(), line: 0, problem };
+        let whole = |problem| PolicyError::new(&layer.source, 0, problem);
         let limit = if layer.scope == Scope::Repository { MAX_REPOSITORY_BYTES } else { MAX_BYTES };
         if layer.text.len() > limit {
             return Err(whole(Problem::TooLong { bytes: layer.text.len(), limit }));
@@ -252,6 +252,6 @@ impl Loaded {
     }
 
     pub(super) fn error(&self, line: usize, problem: Problem) -> PolicyError {
-        PolicyError { file: self.source.to_string(), line, problem }
+        PolicyError::new(&self.source, line, problem)
     }
 }

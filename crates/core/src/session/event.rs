@@ -12,6 +12,7 @@ use crate::budget::{Exhausted, Limits};
 use crate::call::Canceled;
 use crate::decision::DecidedBy;
 use crate::ids::{CallId, Digest, RuleId, UserId};
+use crate::model::Cut;
 
 /// One event.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -201,6 +202,9 @@ pub struct Answer {
     /// What the model must be told of an answer that could not be understood.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub correction: Option<String>,
+    /// Why it is not whole: none of its calls runs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cut: Option<Cut>,
 }
 
 /// A call as the model proposed it.

@@ -28,6 +28,7 @@ use questions::Questions;
 use crate::budget::{Budget, Cost, Exhausted, NoExtension};
 use crate::call::{Call, Canceled, Event as CallEvent, IllegalMove};
 use crate::ids::{CallId, Digest};
+use crate::model::Cut;
 
 /// Where a session is in its life.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,6 +54,8 @@ pub struct Session {
     budget: Budget,
     history: History,
     calls: Vec<Call>,
+    /// Why the answer that they are from is not whole.
+    cut: Option<Cut>,
     questions: Questions,
     proposals: Vec<Arc<Proposal>>,
     model_calls: u64,
@@ -125,6 +128,7 @@ impl Session {
             budget: Budget::new(settings.limits, now_us),
             history: History::default(),
             calls: Vec::new(),
+            cut: None,
             questions: Questions::default(),
             proposals: Vec::new(),
             model_calls: 0,
@@ -190,6 +194,9 @@ impl Session {
                 let cost = if *command { Cost::Command } else { Cost::Action };
                 self.budget = self.budget.charge(cost, now_us).map_err(Impossible::Spent)?;
                 self.questions.used(call);
+                if self.cut.is_some() {
+                    return Err(Impossible::Misplaced("a start of a call from an answer that is not whole"));
+                }
                 let start = CallEvent::Start { decided_by: decided_by.clone(), rule: rule.clone() };
                 let started = self.call(call)?;
                 started.take(start)?;
@@ -269,6 +276,7 @@ impl Session {
             call.take(CallEvent::Complete { arguments: proposal.arguments.clone() })?;
             self.calls.push(call);
         }
+        self.cut.clone_from(&answer.cut);
         self.history.answered(answer);
         self.model_calls += 1;
         self.calls_made += u64::try_from(answer.calls.len()).unwrap_or(u64::MAX);
@@ -375,6 +383,11 @@ impl Session {
     /// The calls of the turn that are not all resolved yet.
     pub fn calls(&self) -> &[Call] {
         &self.calls
+    }
+
+    /// Why the answer that the calls are from is not whole. None of them runs then.
+    pub fn cut(&self) -> Option<&Cut> {
+        self.cut.as_ref()
     }
 
     /// Digest of the change set that waits for review.

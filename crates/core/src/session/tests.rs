@@ -33,7 +33,7 @@ fn answer(calls: &[(&str, &str)]) -> Event {
         arguments: "{}".into(),
     };
     let calls = calls.iter().map(proposal).collect();
-    Event::Answered(Answer { text: "text".into(), calls, tokens: 10, correction: None })
+    Event::Answered(Answer { text: "text".into(), calls, tokens: 10, correction: None, cut: None })
 }
 
 fn started(call: &str) -> Event {
@@ -606,5 +606,21 @@ proptest! {
     fn an_event_keeps_its_meaning_at_rest(event in any_event()) {
         let text = serde_json::to_string(&event).unwrap();
         prop_assert_eq!(serde_json::from_str::<Event>(&text).unwrap(), event);
+    }
+}
+
+#[test]
+fn nothing_starts_from_an_answer_that_is_not_whole() {
+    for cut in [Cut::Length, Cut::Filter, Cut::Other("error".into())] {
+        let mut session = Session::open(settings(), 0);
+        let Event::Answered(whole) = answer(&[("c1", "bash")]) else { panic!("an answer") };
+        session.fold(1, &said("do it")).unwrap();
+        session.fold(1, &Event::Answered(Answer { cut: Some(cut.clone()), ..whole })).unwrap();
+        assert_eq!(session.cut(), Some(&cut));
+        assert!(session.fold(1, &started("c1")).is_err());
+        session.fold(1, &Event::Failed { call: id("c1"), error: cut.told() }).unwrap();
+        session.fold(1, &answer(&[("c2", "bash")])).unwrap();
+        assert_eq!(session.cut(), None);
+        session.fold(1, &started("c2")).unwrap();
     }
 }

@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 
 use enclos_core::args::Args;
 use enclos_core::ids::CallId;
+use enclos_core::noun::count;
 use enclos_protocol::event::ResultFacts;
 use enclos_sandbox::{Background, Command, Keep, RunError, Sandbox};
 
@@ -235,7 +236,8 @@ fn list(sandbox: &Sandbox, known: &Known) -> Outcome {
         let unread = total.saturating_sub(known.read(name));
         let text: String = text.lines().next().unwrap_or_default().chars().take(LISTED).collect();
         let (call, state) = (known.call(name), state(job));
-        format!("{name}{call}: {state}; {total} bytes of output, {unread} not read yet; {text}")
+        let total = count(total, "byte", "bytes");
+        format!("{name}{call}: {state}; {total} of output, {unread} not read yet; {text}")
     };
     let lines: Vec<String> = jobs.iter().map(line).collect();
     let text =

@@ -61,12 +61,13 @@ fn of_event(event: &Event, key: &CommitKey) -> (&'static str, Map<String, Value>
             let calls = answer.calls.iter().take(LONGEST_LIST).map(|call| {
                 json!({"call": call.call, "tool": short(&call.tool, key), "arguments": text(&call.arguments)})
             });
-            let entry = facts([
+            let mut entry = facts([
                 ("calls", calls.collect()),
                 ("text", text(&answer.text)),
                 ("tokens", json!(answer.tokens)),
                 ("corrected", json!(answer.correction.is_some())),
             ]);
+            entry.extend(answer.cut.iter().map(|cut| ("cut".to_owned(), json(cut))));
             ("model.answered", entry)
         }
         Event::ModelFailed { error } => ("model.failed", facts([("error", text(error))])),

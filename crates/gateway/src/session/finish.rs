@@ -32,11 +32,20 @@ pub(crate) struct Finish {
     exit: Exit,
     /// What is left to do.
     next_step: String,
+    /// Why it could not go on.
+    error: Option<String>,
 }
 
 impl Finish {
     pub(crate) fn new(exit: Exit, next_step: String) -> Self {
-        Self { exit, next_step }
+        Self { exit, next_step, error: None }
+    }
+
+    /// The same end, of a run that could not go on.
+    #[must_use]
+    pub(crate) fn because(mut self, error: String) -> Self {
+        self.error = Some(error);
+        self
     }
 
     /// What was refused comes before what was only not answered in time.
@@ -75,7 +84,8 @@ impl Live {
         }
         drop(lease);
         drop(control);
-        teller.tell(Body::Finished { exit_code: code, session_state, next_step: finish.next_step });
+        let Finish { next_step, error, .. } = finish;
+        teller.tell(Body::Finished { exit_code: code, session_state, next_step, error });
     }
 }
 

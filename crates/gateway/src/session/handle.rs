@@ -256,8 +256,12 @@ impl Live {
             }
             OnAsk::Park => {
                 self.tell_unasked(&call);
-                let next =
-                    format!("enclos approve {approval}   then: enclos resume {}", self.lease.session());
+                let beyond = self.state.question(id).and_then(|(asked, _)| self.here().who_could(asked));
+                let answer = match &beyond {
+                    Some(who) => format!("it needs {who}: enclos reject {approval}"),
+                    None => format!("enclos approve {approval}"),
+                };
+                let next = format!("{answer}   then: enclos resume {}", self.lease.session());
                 Ok(Flow::Finish(Finish::new(Exit::Approval, next)))
             }
         }

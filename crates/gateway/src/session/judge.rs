@@ -68,12 +68,12 @@ impl Live {
             let decision = verdict_of_tool(&self.policy, call.tool(), self.role, self.surface);
             return Judged::Hidden(Box::new(decision));
         }
+        if let Some(cut) = self.state.cut() {
+            return Judged::Broken(cut.told());
+        }
         let parsed = args::parse(call.arguments()).and_then(|parsed| args::validate(parsed, &tool.schema));
         let args = match parsed {
             Ok(args) => args,
-            Err(error) if self.cut.as_ref() == Some(call.id()) => {
-                return Judged::Broken(format!("the answer was cut at the model's length limit: {error}"));
-            }
             Err(error) => return Judged::Broken(format!("the arguments were not understood: {error}")),
         };
         let action = match Action::of(call.tool(), &args) {

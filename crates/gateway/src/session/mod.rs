@@ -17,6 +17,7 @@ mod judge;
 mod names;
 mod open;
 mod orders;
+mod past;
 mod record;
 mod review;
 mod rules;
@@ -27,7 +28,7 @@ use std::sync::Arc;
 
 use enclos_connect::model::Model;
 use enclos_core::args::Schema;
-use enclos_core::ids::{CallId, UserId};
+use enclos_core::ids::UserId;
 use enclos_core::model::ToolSpec;
 use enclos_core::policy::{OnAsk, Policy, Role, Surface};
 use enclos_core::session::{Impossible, Next, Phase, Session};
@@ -42,13 +43,14 @@ use crate::effects::Report;
 use crate::repo::Repo;
 use crate::tell::Teller;
 
-pub(crate) use answer::{Said, checked, event as answer_event, over, revoke, state_view};
+pub(crate) use answer::{Here, Said, checked, event as answer_event, over, revoke, state_view};
 pub(crate) use entry::facts;
 pub(crate) use finish::{Exit, Finish};
 pub(crate) use handle::automation;
 pub(crate) use judge::{Question, verdict, verdict_of_part, verdict_of_tool};
-pub(crate) use open::{Again, Opening, facts_of_end, open, plan, replay, resume};
+pub(crate) use open::{Again, Opening, facts_of_end, open, plan, resume};
 pub(crate) use orders::{Orders, Remote};
+pub(crate) use past::{Past, replay};
 pub(crate) use record::{Facts, record_beside, session_state};
 pub(crate) use review::{accept, change_set, close_quietly, discard, view};
 pub(crate) use wait::budget_view;
@@ -75,7 +77,6 @@ pub(crate) struct Live {
     model: Model,
     window: Window,
     next_call: u64,
-    cut: Option<CallId>,
     /// The change set that was shown last.
     reviewed: Option<enclos_core::ids::Digest>,
     corrections: u32,

@@ -5,6 +5,7 @@ use std::path::Path;
 use enclos_core::budget::Exhausted;
 use enclos_core::decision::DecidedBy;
 use enclos_core::ids::Digest;
+use enclos_core::noun::count;
 use enclos_core::session::{End, Event, Next, Outcome, Session};
 use enclos_protocol::api::Answering;
 use enclos_protocol::changeset::{AppliedView, ChangeSetView};
@@ -51,7 +52,8 @@ impl Live {
         self.teller.tell(Body::ExtensionRequested { spent: spent.as_str().to_owned(), grants, left });
         if !person {
             self.teller.notice(format!(
-                "the budget of {spent} is spent: the run stops here; {left} extensions are left"
+                "the budget of {spent} is spent: the run stops here; {} left",
+                count(left, "extension is", "extensions are")
             ));
             return self.review(Exit::Budget, false).await;
         }

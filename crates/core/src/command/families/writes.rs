@@ -106,7 +106,7 @@ fn second<'a>(arguments: &'a [Argument], grammar: &Options) -> Option<&'a Argume
 
 /// Whether writing to what an argument names writes to a device.
 pub(in crate::command) fn writes_device(argument: &Argument, directories: &[Directory]) -> bool {
-    directories.iter().any(|directory| Path::of(argument, directory).is_device())
+    Path::from_each(argument, directories).any(|path| path.is_device())
 }
 
 fn device(name: &str) -> Finding {
@@ -129,7 +129,7 @@ fn output_option(arguments: &[Argument], short: &str, long: &str, directories: &
     let mut rest = arguments.iter();
     while let Some(argument) = rest.next() {
         let text = argument.emptied();
-        let (key, value) = text.split_once('=').unwrap_or((text.as_str(), ""));
+        let (key, value) = text.split_once('=').unwrap_or((text.as_ref(), ""));
         let named = key.len() > 3 && long.starts_with(key);
         let cluster = !text.starts_with("--") && text.starts_with('-');
         let attached = cluster.then(|| text.split_once(letter)).flatten().map(|(_, value)| value);
