@@ -165,6 +165,25 @@ fn a_background_command_is_judged_as_any_other_and_disabled_with_its_tool() {
 }
 
 #[test]
+fn a_card_says_what_is_at_work_beside_the_call() {
+    let world = World::new();
+    let turns = [turn(&[start("web", "sleep 3247")]), turn(&[bash("program=ls; $program")]), say("done")];
+    let run = world.run("balanced", &turns);
+    assert_eq!(run.code, 5, "{}", run.stderr);
+    assert_eq!(run.of("approval.requested")[0]["card"]["beside"], json!(["web"]));
+    assert_eq!(run.of("background.ended").len(), 1, "a session that is left has none");
+    eventually("nothing is left", || !alive("sleep\u{0}3247"));
+}
+
+#[test]
+fn a_sandbox_by_hand_gives_a_terminal_when_asked() {
+    let world = World::new();
+    let code = |args: &[&str]| world.output(&[&["sandbox", "run"], args].concat()).status.code();
+    assert_eq!(code(&["--pty", "--", "test -t 0 -a -t 1 -a -t 2"]), Some(0));
+    assert_eq!(code(&["--", "test -t 1"]), Some(1));
+}
+
+#[test]
 fn killed_with_the_gateway_it_is_gone_and_the_model_is_told() {
     let world = World::new();
     let turns = [
