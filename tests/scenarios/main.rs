@@ -4,6 +4,7 @@
 
 mod approvals;
 mod arguments;
+mod background;
 mod budget;
 mod changeset;
 mod commands;
@@ -16,5 +17,6 @@ mod lab;
 mod loops;
 mod policies;
 mod repositories;
+mod server;
 mod terminal;
 mod undo;

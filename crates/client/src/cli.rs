@@ -320,6 +320,9 @@ pub struct SandboxRunArgs {
     /// The preset.
     #[arg(long, value_name = "PRESET", help = help::SANDBOX_PRESET)]
     pub preset: Option<String>,
+    /// Whether with a terminal.
+    #[arg(long, help = help::PTY)]
+    pub pty: bool,
     /// As JSON.
     #[command(flatten)]
     pub json: JsonArgs,

@@ -162,6 +162,7 @@ impl Gateway for Fake {
             task: task.to_owned(),
             opened: "2026-11-30T12:00:00.000000Z".to_owned(),
             live: false,
+            background: Vec::new(),
         };
         Ok(vec![
             row("sess_01kb", SessionState::Reviewing, None, "fix \u{1b}]0;x\u{7}the test"),

@@ -172,8 +172,12 @@ impl Loaded {
             toml::from_str(layer.text).map_err(|e| PolicyError::of_toml(&layer.source, layer.text, &e))?;
         let settings = Settings { ceilings: Ceilings::of(&file.execution), ..Settings::default() };
         let mut loaded = Self::empty(layer, "repository".to_owned(), settings);
-        if file.execution.place.is_some() {
-            let why = "`execution.place` is not for a repository to fix: remove it".to_owned();
+        let fixed = [
+            ("place", file.execution.place.is_some()),
+            ("output_keep", file.execution.output_keep.is_some()),
+        ];
+        if let Some((key, _)) = fixed.iter().find(|(_, stands)| *stands) {
+            let why = format!("`execution.{key}` is not for a repository to fix: remove it");
             return Err(loaded.error(0, Problem::Shape(why)));
         }
         for rule in file.rule {

@@ -11,7 +11,7 @@ use enclos_protocol::changeset::{AppliedView, ChangeSetView};
 use enclos_protocol::error::{ApiError, Fault};
 
 use super::{Local, Sealed};
-use crate::session::{self, Facts};
+use crate::session;
 use crate::sessions::{self, of_store};
 use crate::{changes, undo};
 
@@ -80,7 +80,7 @@ impl Local {
                 outcome: Outcome::Accepted,
                 reason: "the change set was accepted".to_owned(),
             };
-            session::close_quietly(&lease, &self.clock, &event, &Facts::new())?;
+            session::close_quietly(&lease, &self.clock, &event, &session::facts_of_end(&state))?;
             sessions::remove_layer(&layer);
         }
         Ok(view)
@@ -90,7 +90,8 @@ impl Local {
     pub(super) fn throw_away(&self, session: &SessionId) -> Result<(), ApiError> {
         let (_, layer) = self.made_by(session)?;
         let lease = self.take(session)?;
-        session::discard(&lease, &self.clock, &self.human())?;
+        let state = session::replay(&self.store()?, session)?;
+        session::discard(&lease, &self.clock, &state, &self.human())?;
         sessions::remove_layer(&layer);
         Ok(())
     }

@@ -69,12 +69,15 @@ const LAST_BREATH: std::time::Duration = std::time::Duration::from_secs(2);
 
 impl Live {
     /// Takes the sandbox down, gives the lease back, and tells the end.
-    pub(super) async fn finish(self, finish: Finish) {
+    pub(super) async fn finish(mut self, finish: Finish) {
+        let closed = matches!(self.state.phase(), enclos_core::session::Phase::Closed(_));
+        self.sandbox.killer().kill_all();
+        if !closed && let Err(halt) = self.end_background_with_session().await {
+            self.teller.notice(halt.to_string());
+        }
         let code = finish.code(self.state.was_refused(), self.state.has_expired());
         let session_state = record::session_state(self.state.phase());
-        let closed = matches!(self.state.phase(), enclos_core::session::Phase::Closed(_));
         let Self { sandbox, lease, layer, mut teller, control, .. } = self;
-        sandbox.killer().kill_all();
         take_down(sandbox).await;
         if closed {
             crate::sessions::remove_layer(&layer);

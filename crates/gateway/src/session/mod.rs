@@ -5,6 +5,7 @@
 
 mod answer;
 mod ask;
+mod background;
 mod card;
 mod checkpoint;
 mod compact;
@@ -47,7 +48,7 @@ pub(crate) use entry::facts;
 pub(crate) use finish::{Exit, Finish};
 pub(crate) use handle::automation;
 pub(crate) use judge::{Question, verdict, verdict_of_part, verdict_of_tool};
-pub(crate) use open::{Again, Opening, open, plan, resume};
+pub(crate) use open::{Again, Opening, facts_of_end, open, plan, resume};
 pub(crate) use orders::{Orders, Remote};
 pub(crate) use past::{Past, replay};
 pub(crate) use record::{Facts, record_beside, session_state};
@@ -86,6 +87,7 @@ pub(crate) struct Live {
     keeper: Option<crate::undo::Keeper>,
     /// Whether it was told that the last moment is not kept.
     told_no_way_back: bool,
+    board: background::Board,
     sandbox: Arc<Sandbox>,
     teller: Teller,
     orders: Orders,
@@ -134,6 +136,9 @@ pub(crate) enum Halt {
     /// There is no policy, and none that closes everything either.
     #[error("there is no policy: {0}")]
     Policy(String),
+    /// A background command does not end.
+    #[error("the background commands `{0}` were killed and do not end, so nothing is made of the workspace")]
+    Background(String),
     /// The change set cannot be made.
     #[error("the change set cannot be made: {0}")]
     ChangeSet(String),

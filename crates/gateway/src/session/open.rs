@@ -249,7 +249,12 @@ pub(crate) async fn resume(lease: Lease, opening: Opening, again: Again) -> Resu
 
 impl Live {
     async fn take_up(&mut self, extend: bool, message: Option<String>) -> Result<(), Halt> {
-        self.record(Event::Restored, Facts::new()).await?;
+        let gone = self.background_names();
+        self.record(Event::Restored, facts_of_gone(&gone)).await?;
+        if !gone.is_empty() {
+            self.teller
+                .notice(format!("background commands are gone with the old sandbox: {}", gone.join(", ")));
+        }
         if extend && self.state.budget().extensions_left() > 0 {
             let by = self.speaker();
             self.record(Event::ExtensionGranted { by: by.clone() }, Facts::new()).await?;
@@ -367,6 +372,7 @@ async fn assemble(
         base: Some(base),
         keeper: None,
         told_no_way_back: false,
+        board: super::background::Board::default(),
         sandbox,
         teller,
         orders: Orders::new(inbox, opening.remote, ear),
@@ -478,6 +484,17 @@ fn run(live: Live) {
 /// An error that is nobody's mistake.
 fn internal(error: &dyn std::fmt::Display) -> ApiError {
     ApiError::new(Fault::Internal, error.to_string())
+}
+
+/// For the journal: the background commands that were at work when their gateway ended without a word.
+fn facts_of_gone(names: &[String]) -> Facts {
+    if names.is_empty() { Facts::new() } else { facts([("background", json!(names))]) }
+}
+
+/// As [`facts_of_gone`], for an end that is recorded beside a session.
+pub(crate) fn facts_of_end(state: &Session) -> Facts {
+    let names: Vec<String> = state.background().iter().map(|running| running.name.clone()).collect();
+    facts_of_gone(&names)
 }
 
 /// A record that is written beside a session that no loop works on.
