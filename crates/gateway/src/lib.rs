@@ -24,6 +24,7 @@ mod redact;
 mod repo;
 mod session;
 mod sessions;
+mod shown;
 mod tell;
 mod tool_result;
 mod trees;
