@@ -26,6 +26,7 @@ use tokio::sync::mpsc;
 use super::entry::facts;
 use super::record::Facts;
 use super::rules::Rules;
+use super::workspace;
 use super::{Halt, Live, Orders, Past, Remote, Tool, Window, entry, record};
 use crate::changeset;
 use crate::clock::Clock;
@@ -34,7 +35,7 @@ use crate::control::Control;
 use crate::effects;
 use crate::identity::Person;
 use crate::policies::Sources;
-use crate::repo::{Repo, Shown};
+use crate::repo::{Admitted, Repo, Shown};
 use crate::tell::Teller;
 
 /// Everything that a session is opened with.
@@ -168,6 +169,12 @@ pub(crate) fn plan(
         workspace_by: Prefer::Overlay,
     };
     (plan, names)
+}
+
+/// Which ignored files come in.
+pub(crate) fn admitted(policy: &Policy) -> Result<Admitted, ApiError> {
+    Admitted::of(policy.settings().repository_ignored.as_ref())
+        .map_err(|error| ApiError::new(Fault::Usage, error).hint("mend it in the policy"))
 }
 
 /// The ceilings of a sandbox: the configuration's, lowered by the policy.
@@ -327,7 +334,7 @@ async fn assemble(
     effects::expect_sandbox();
     let layer = opening.store.session_dir(lease.session()).map_err(|error| internal(&error))?.join("layer");
     std::fs::create_dir_all(&layer).map_err(|error| internal(&error))?;
-    let shown = opening.repo.survey(opening.person.uid);
+    let shown = opening.repo.survey(opening.person.uid, &admitted(&opening.policy)?);
     let (plan, names) = opening.plan(&layer, &shown);
     let opened = changeset::record_opening(&layer)
         .and_then(|()| changeset::record_hidden(&layer, &plan.hidden))
@@ -395,6 +402,7 @@ impl Live {
             ("host_uid", json!(report.host_uid)),
             ("landlock_abi", json!(report.landlock_abi)),
             ("missing", json!(report.missing)),
+            ("workspace", workspace::journaled(&report.workspace)),
             ("toolchains", json!(told.toolchains)),
         ]);
         self.remark("sandbox.opened", entry).await?;
@@ -413,6 +421,7 @@ fn opened_view(
     tools: &[Tool],
 ) -> Opened {
     notes.extend(opening.config.announced.iter().cloned());
+    notes.extend(workspace::told(&sandbox.report().workspace));
     Opened {
         repo: opening.repo.root.display().to_string(),
         model: opening.model.name(),
