@@ -1,4 +1,5 @@
 //! What can go wrong, and how to mend it. Opening fails with the step that failed; nothing is retried with less.
+use crate::system::System;
 use std::io;
 
 pub use enclos_init::file::{Fault, FaultKind};
@@ -26,9 +27,9 @@ impl OpenError {
         Self { step, message: message.into(), source: None }
     }
 
-    /// How to mend it, in one sentence.
-    pub fn remedy(&self) -> &'static str {
-        crate::remedy::of(self.step)
+    /// How to mend it on this machine: one sentence, and below it what to type or to write where there is such.
+    pub fn remedy(&self) -> String {
+        crate::remedy::of(self.step, &System::here())
     }
 }
 

@@ -25,6 +25,7 @@ mod report;
 mod run;
 mod sandbox;
 mod state;
+mod system;
 pub mod toolchains;
 
 pub use background::{BACKGROUND_COMMANDS, Background, End, Part};

@@ -6,7 +6,8 @@ use crate::open::open;
 use crate::plan::{Limits, Plan};
 use crate::report::{Enforcer, Level, Report};
 use crate::sandbox::Sandbox;
-use crate::{platform, state};
+use crate::system::System;
+use crate::{platform, remedy, state};
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -84,21 +85,27 @@ const ESCAPES: [(&str, &str); 10] = [
     ),
 ];
 
-/// Tries every step for real, then the quickest escapes.
+/// Says what machine this is, tries every step for real, then the quickest escapes.
 pub fn probe() -> Vec<Check> {
+    let mut checks = vec![Check {
+        name: "machine".into(),
+        outcome: Outcome::Ok,
+        detail: System::here().to_string(),
+        remedy: None,
+    }];
     match Folders::make() {
         Ok(folders) => {
-            let checks = with(&folders);
+            checks.extend(with(&folders));
             folders.remove();
-            checks
         }
-        Err(error) => vec![Check {
+        Err(error) => checks.push(Check {
             name: Step::Layer.name().into(),
             outcome: Outcome::Failed,
             detail: format!("no folder can be made for the trial: {error}"),
             remedy: Some("make sure that TMPDIR is a folder that can be written".into()),
-        }],
+        }),
     }
+    checks
 }
 
 fn with(folders: &Folders) -> Vec<Check> {
@@ -131,12 +138,14 @@ fn steps(failed: Option<&OpenError>, report: Option<&Report>) -> Vec<Check> {
         .map(|step| {
             let (outcome, detail, remedy) = match failed {
                 Some(error) if error.step == *step => {
-                    (Outcome::Failed, error.to_string(), Some(error.remedy().to_owned()))
+                    (Outcome::Failed, error.to_string(), Some(error.remedy()))
                 }
                 Some(error) if error.step < *step => (Outcome::NotReached, String::new(), None),
                 _ => {
                     let (outcome, detail) = detail(*step, report);
-                    (outcome, detail, None)
+                    let without_groups = report.is_some_and(|report| report.memory == Enforcer::Watchdog);
+                    let remedy = (*step == Step::Limits && without_groups).then(remedy::ceilings);
+                    (outcome, detail, remedy)
                 }
             };
             Check { name: step.name().into(), outcome, detail, remedy }

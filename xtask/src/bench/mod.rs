@@ -5,6 +5,8 @@
 //! be taken says why.
 
 mod append;
+mod building;
+mod figures;
 mod memory;
 mod place;
 mod reading;
@@ -51,6 +53,10 @@ pub(crate) fn run(words: &[String]) -> Result<(), String> {
     let root = tree::root()?;
     let place = Place::make(&root)?;
     let mut rows = sandbox::rows(&place, effort);
+    rows.extend(figures::rows(&place, effort));
+    if !effort.quick {
+        rows.push(building::row(&place, effort));
+    }
     rows.extend(session::rows(&place, effort));
     rows.extend(append::rows(&place));
     rows.extend(reading::rows(&place));

@@ -54,11 +54,12 @@ impl Place {
         enclos
     }
 
-    /// A repository with `count` small files, a hundred in each subfolder.
+    /// A repository with `count` files of 20 kB, a hundred in each subfolder.
     pub(crate) fn large(&self, count: usize) -> Result<PathBuf, String> {
-        let large = self.folder.join("large");
+        let large = self.folder.join(format!("large-{count}"));
+        let text = "one line of twenty!\n".repeat(1000);
         for n in 0..count {
-            write(&large.join(format!("{}/{n}.txt", n / 100)), "one line\n")?;
+            write(&large.join(format!("{}/{n}.txt", n / 100)), &text)?;
         }
         commit_all(&large)?;
         Ok(large)

@@ -1,13 +1,15 @@
 //! A whole headless session with a model that answers at once: what a tool call costs, what a cold start costs, and
 //! how much memory it takes.
 
+use std::path::Path;
 use std::process::Command;
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::place::write;
 use super::stat::{Samples, timed};
 use super::{Effort, Place, Row, memory};
+use crate::process;
 
 const CALL: &str = "one tool call, policy and journal included";
 const COLD: &str = "cold headless run of one call";
@@ -70,17 +72,50 @@ fn peak(place: &Place) -> Result<Row, String> {
     })
 }
 
+/// Milliseconds from the last word of a model that changed 31 files until the change set is told.
+pub(crate) fn change_set(place: &Place, repo: &Path) -> Result<f64, String> {
+    let output =
+        process::output(scripted(place, repo, 1, "for n in {0..30}; do echo more >>0/$n.txt; done")?)?;
+    let said = String::from_utf8_lossy(&output.stdout);
+    let moment = |kind: &str| {
+        let mut events = said.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+        let last = events.rfind(|event| event["type"] == kind);
+        let time = last.as_ref().and_then(|event| event["time"].as_str()).and_then(of_the_minute);
+        time.ok_or(format!("no event `{kind}` with a time"))
+    };
+    let took = moment("changeset")? - moment("message")?;
+    // The minute may have gone by between the two.
+    Ok(if took < 0.0 { took + 60_000.0 } else { took })
+}
+
+/// Milliseconds since the last full minute, of a time as events have it.
+fn of_the_minute(time: &str) -> Option<f64> {
+    let seconds = time.strip_suffix('Z')?.rsplit(':').next()?;
+    Some(seconds.parse::<f64>().ok()? * 1000.0)
+}
+
 /// A headless session of so many turns, each one call of `true`.
 fn session(place: &Place, calls: usize) -> Result<Command, String> {
-    let turn = json!({"text": "", "calls": [{"name": "bash", "arguments": {"command": "true"}}]});
+    scripted(place, &place.repo, calls, "true")
+}
+
+/// A headless session of so many turns, each one call of the command.
+fn scripted(place: &Place, repo: &Path, calls: usize, command: &str) -> Result<Command, String> {
+    let turn = json!({"text": "", "calls": [{"name": "bash", "arguments": {"command": command}}]});
     let script = place.folder.join(format!("script-{calls}.json"));
     write(&script, &json!({"turns": vec![turn; calls]}).to_string())?;
     let mut enclos = place.enclos(&["run", "--headless", "--preset", "balanced", "--output", "stream-json"]);
-    enclos
-        .arg("--repo")
-        .arg(&place.repo)
-        .arg("--model")
-        .arg(format!("script:{}", script.display()))
-        .arg("measure");
+    enclos.arg("--repo").arg(repo).arg("--model").arg(format!("script:{}", script.display())).arg("measure");
     Ok(enclos)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::of_the_minute;
+
+    #[test]
+    fn times_of_events_are_read() {
+        assert_eq!(of_the_minute("2026-12-01T05:45:56.025625Z").map(f64::round), Some(56_026.0));
+        assert_eq!(of_the_minute("2026-12-01"), None);
+    }
 }

@@ -41,11 +41,14 @@ fn rows(checks: &[Check], width: usize) -> Vec<Row> {
         };
         let first = Row::of(role, sign).to(2).and(Role::Bold, &check.name).and(Role::Plain, "  ");
         rows.extend(words(&Gutter { first, rest: Row::new().to(4) }, Role::Plain, &check.detail, width));
-        if !check.remedy.is_empty() {
+        // What is to be typed stands on lines of its own, whole, so that it can be copied.
+        let mut lines = check.remedy.lines();
+        if let Some(line) = lines.next() {
             let first = Row::new().to(4).and(Role::Good, text::REMEDY);
             let rest = Row::new().to(4 + text::REMEDY.len());
-            rows.extend(words(&Gutter { first, rest }, Role::Plain, &check.remedy, width));
+            rows.extend(words(&Gutter { first, rest }, Role::Plain, line, width));
         }
+        rows.extend(lines.map(|line| Row::new().to(6).and(Role::Plain, line)));
     }
     rows
 }
@@ -67,6 +70,12 @@ mod tests {
         };
         let checks = [
             check("user namespaces", "failed", "unshare: EPERM", "sysctl kernel.unprivileged_userns_clone=1"),
+            check(
+                "landlock",
+                "failed",
+                "EPERM",
+                "boot with it:\nsudo update-grub --with-a-long-line-that-is-not-broken-at-the-edge",
+            ),
             check("overlayfs", "ok", "mounted in 0.2 ms", ""),
             check("cgroups", "note", "v1", ""),
         ];
