@@ -3,7 +3,7 @@
 use crate::command::Command;
 use crate::error::{OpenError, Step};
 use crate::open::open;
-use crate::plan::{Limits, Plan};
+use crate::plan::{Backend, Limits, Plan};
 use crate::report::{Enforcer, Level, Report};
 use crate::sandbox::Sandbox;
 use crate::system::System;
@@ -117,6 +117,7 @@ fn with(folders: &Folders) -> Vec<Check> {
         mounts: Vec::new(),
         environment: Vec::new(),
         limits: Limits::default(),
+        backend: Backend::Namespaces,
     };
     match open(&plan) {
         Err(error) => steps(Some(&error), None),

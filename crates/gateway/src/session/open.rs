@@ -165,6 +165,7 @@ pub(crate) fn plan(
         mounts,
         environment,
         limits: limits(policy, config),
+        backend: enclos_sandbox::Backend::Namespaces,
     };
     (plan, names)
 }

@@ -159,7 +159,7 @@ fn make_ready(control: &OwnedFd, wait: &OwnedFd, image: &OwnedFd, given: Vec<Giv
             }
         });
     }
-    arrange(control, image, &all).at(STEP, "arranging descriptors")
+    arrange(control, image, all).at(STEP, "arranging descriptors")
 }
 
 /// What a program that is executed by a plain user keeps are the ambient capabilities.
@@ -169,18 +169,18 @@ fn keep_capabilities() -> rustix::io::Result<()> {
         None,
         CapabilitySets { effective: all, permitted: all, inheritable: all },
     )?;
-    all.iter().try_for_each(|one: CapabilitySet| {
-        rustix::thread::configure_capability_in_ambient_set(one, true)
-    })
+    all.iter()
+        .try_for_each(|one: CapabilitySet| rustix::thread::configure_capability_in_ambient_set(one, true))
 }
 
 fn tree(number: u32) -> rustix::io::Result<OwnedFd> {
-    let flags = OpenTreeFlags::OPEN_TREE_CLONE | OpenTreeFlags::OPEN_TREE_CLOEXEC | OpenTreeFlags::AT_RECURSIVE;
+    let flags =
+        OpenTreeFlags::OPEN_TREE_CLONE | OpenTreeFlags::OPEN_TREE_CLOEXEC | OpenTreeFlags::AT_RECURSIVE;
     rustix::mount::open_tree(CWD, format!("{CONTAINER_FOLDER}/{number}"), flags)
 }
 
 /// Brings every descriptor to the number that the init expects, and closes all others.
-fn arrange(control: &OwnedFd, image: &OwnedFd, given: &[OwnedFd]) -> std::io::Result<()> {
+fn arrange(control: &OwnedFd, image: &OwnedFd, given: Vec<OwnedFd>) -> std::io::Result<()> {
     let count = i32::try_from(given.len()).map_err(|_| rustix::io::Errno::MFILE)?;
     // Above every final number, so that nothing is overwritten before it has been moved.
     let above = FIRST_FD + count;
@@ -197,8 +197,8 @@ fn arrange(control: &OwnedFd, image: &OwnedFd, given: &[OwnedFd]) -> std::io::Re
     for (number, fd) in (FIRST_FD..).zip(&moved) {
         process::place(fd, number)?;
     }
-    // The owners of what is closed here are forgotten: this process is another program next, or ends.
-    std::mem::forget((moved, control, image, null));
+    // The owners of what is closed or overwritten here are forgotten: this process is another program next, or ends.
+    std::mem::forget((given, moved, control, image, null));
     sys::close_range(above.unsigned_abs(), u32::MAX)
 }
 
