@@ -34,6 +34,11 @@ impl OpenError {
         self.mend.clone().unwrap_or_else(|| crate::remedy::of(self.step, &System::here()))
     }
 
+    /// How to mend it, where more is known than what its step tells.
+    pub fn mend(&self) -> Option<&str> {
+        self.mend.as_deref()
+    }
+
     /// The same failure, with how to mend it.
     pub(crate) fn mended_by(self, mend: String) -> Self {
         Self { mend: Some(mend), ..self }

@@ -176,6 +176,7 @@ fn set_up(
             disk_bytes: plan.limits.disk_bytes,
         },
         root_mode: root_mode & 0o777,
+        image: plan.backend != Backend::Namespaces,
     })
 }
 

@@ -238,6 +238,8 @@ pub struct Setup {
     pub limits: LimitsIn,
     /// Permission bits of the repository's root.
     pub root_mode: u32,
+    /// The system's folders are those of a container's image.
+    pub image: bool,
 }
 
 /// One more mount.

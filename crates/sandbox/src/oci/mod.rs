@@ -29,7 +29,7 @@ pub struct Oci {
 }
 
 /// Names of variables that the engines' own programs read.
-pub const ENGINE_VARIABLES: [&str; 16] = [
+pub const ENGINE_VARIABLES: [&str; 13] = [
     "PATH",
     "HOME",
     "USER",
@@ -41,11 +41,8 @@ pub const ENGINE_VARIABLES: [&str; 16] = [
     "DOCKER_HOST",
     "DOCKER_CONTEXT",
     "DOCKER_CONFIG",
-    "DOCKER_CERT_PATH",
-    "DOCKER_TLS_VERIFY",
     "CONTAINERS_CONF",
     "CONTAINERS_STORAGE_CONF",
-    "CONTAINERS_REGISTRIES_CONF",
 ];
 
 /// Puts in front of the commands' `PATH` what the image names beyond the folders that are in it anyway, as far as it is

@@ -159,14 +159,14 @@ mod tests {
         let line = Line::new("bash").and(["-c", "printf '%s|' \"$@\"; env -u _ -u PWD -u SHLVL", "x"]);
         let line = line.with("a b").with("$(id)");
         let path = ("PATH".to_owned(), "/usr/bin:/bin".to_owned());
-        let ended = line.run(&[path], Duration::from_secs(60)).unwrap();
+        let ended = line.run(&[path], Duration::from_mins(1)).unwrap();
         assert_eq!((ended.status.code(), ended.out.as_str()), (Some(0), "a b|$(id)|PATH=/usr/bin:/bin\n"));
     }
 
     #[test]
     fn a_complaint_is_its_last_line_and_harmless() {
         let line = Line::new("bash").and(["-c", "echo first >&2; printf 'bad\\033[31m\\n\\n' >&2; exit 7"]);
-        let ended = line.run(&[("PATH".into(), "/usr/bin:/bin".into())], Duration::from_secs(60)).unwrap();
+        let ended = line.run(&[("PATH".into(), "/usr/bin:/bin".into())], Duration::from_mins(1)).unwrap();
         assert_eq!(ended.status.code(), Some(7));
         assert_eq!(ended.complaint(), "bad [31m");
     }

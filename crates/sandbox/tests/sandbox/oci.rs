@@ -2,8 +2,12 @@
 //! must work then. Without it, every engine that runs a container here is tried, and why another is not is printed.
 //!
 //! The image is made of this machine's own programs, so nothing is fetched.
-use crate::support::Bench;
-use enclos_sandbox::{Backend, ENGINE_VARIABLES, Engine, Image, Oci};
+use crate::escapes;
+use crate::support::{Bench, alive, is_root, until};
+use enclos_sandbox::{
+    Access, Backend, Command, ENGINE_VARIABLES, Engine, FileOp, Image, Killed, Mount, Oci, Outcome, Step,
+    open, probe,
+};
 use std::path::Path;
 use std::process::{Command as Program, Output};
 
@@ -148,24 +152,175 @@ fn bench(oci: &Oci) -> Bench {
     bench
 }
 
+/// Whether the engine still has a container of this name.
+fn has(oci: &Oci, name: &str) -> bool {
+    let output = Program::new(oci.engine.word()).args(["inspect", "--format", "{{.Name}}", name]).output();
+    output.expect("starts").status.success()
+}
+
+/// The name of the container that is open on a layer.
+fn container(bench: &Bench) -> String {
+    std::fs::read_to_string(bench.plan.layer.join("container/name")).expect("a name")
+}
+
 #[test]
 fn a_session_in_a_container() {
     for oci in engines() {
-        let bench = bench(&oci);
+        let mut bench = bench(&oci);
+        bench.plan.hidden = vec!["f2.txt".into()];
+        let cache = bench.root.path().join("cache");
+        std::fs::create_dir(&cache).expect("a folder");
+        std::fs::write(cache.join("kept"), "kept\n").expect("a file");
+        bench.plan.mounts =
+            vec![Mount { host: cache.clone(), inside: "/opt/cache".into(), access: Access::ThrowAway }];
         let inside = bench.open();
-        println!("{}: {:?}", oci.engine.word(), inside.sandbox.report());
-        assert_eq!(inside.out("id -u; pwd; cat f1.txt"), "1000\n/workspace\nfile 1\n");
-        assert_eq!(inside.out("echo new > f1.txt; cat f1.txt; ls /workspace | wc -l"), "new\n9\n");
-        let start = std::time::Instant::now();
-        for _ in 0..20 {
-            inside.out("true");
-        }
-        println!("{}: {:?} a command", oci.engine.word(), start.elapsed() / 20);
-        let start = std::time::Instant::now();
+        let report = inside.sandbox.report();
+        assert_eq!(report.host_uid != rustix::process::geteuid().as_raw(), is_root());
+        assert_eq!(inside.out("id -u; pwd; cat f1.txt; hostname"), "1000\n/workspace\nfile 1\nsandbox\n");
+        assert_eq!(inside.out("echo new > f1.txt; cat f1.txt; ls /workspace | wc -l"), "new\n8\n");
+        assert_eq!(inside.out("rm /opt/cache/kept; ls -A /opt/cache"), "");
+        assert_eq!(inside.out("ls -A / /run"), inside.out("ls -A / /run | cat"), "the same each time");
+        assert!(
+            !inside.out("cat /proc/self/mountinfo").contains("enclos"),
+            "no trace of the container's mounts"
+        );
+        let read = FileOp::Read { path: "f1.txt".into(), offset_line: 1, limit_lines: 9, max_bytes: 999 };
+        assert!(format!("{:?}", inside.file(&read).expect("read")).contains("new"));
+        let slow = Command { seconds: Some(1), ..Command::new("sleep 600 & sleep 600") };
+        assert_eq!(inside.run_as(&slow).exit.killed, Some(Killed::Timeout));
+        let name = container(&bench);
+        assert!(has(&oci, &name));
         inside.sandbox.close();
-        println!("{}: closed in {:?}", oci.engine.word(), start.elapsed());
+        assert!(!has(&oci, &name), "the container is gone with the session");
         assert_eq!(std::fs::read_to_string(bench.repository().join("f1.txt")).expect("there"), "file 1\n");
         assert_eq!(std::fs::read_to_string(bench.plan.layer.join("upper/f1.txt")).expect("kept"), "new\n");
+        assert_eq!(std::fs::read_to_string(cache.join("kept")).expect("there"), "kept\n");
+        assert!(!bench.plan.layer.join("container").exists() && !bench.plan.layer.join("scratch").exists());
+        assert_eq!(bench.open().out("cat f1.txt"), "new\n", "a later opening finds the layer");
+    }
+}
+
+#[test]
+fn no_way_out_of_a_container_heavy() {
+    for oci in engines() {
+        escapes::try_all(&Backend::Oci(oci));
+    }
+}
+
+#[test]
+fn the_trial_passes_in_a_container() {
+    for oci in engines() {
+        let word = oci.engine.word();
+        let checks = probe(&Backend::Oci(oci));
+        assert!(checks.len() > 25);
+        for check in checks {
+            assert!(matches!(check.outcome, Outcome::Ok | Outcome::Limited), "{check:?}");
+            assert!(check.name.starts_with(word), "{check:?}");
+        }
+    }
+}
+
+/// Not a test of its own: opens a sandbox in a container, starts a long command in it, and waits to be killed.
+#[test]
+fn holder() {
+    let (Ok(mark), Ok(word)) = (std::env::var("ENCLOS_TEST_MARK"), std::env::var("ENCLOS_TEST_ENGINES"))
+    else {
+        return;
+    };
+    let layer = std::env::var("ENCLOS_TEST_LAYER").expect("a layer");
+    let mut bench = bench(engines().iter().find(|oci| oci.engine.word() == word).expect("the engine"));
+    bench.plan.layer = layer.into();
+    let inside = bench.open();
+    let text = format!("(setsid sleep {mark} &); trap '' TERM HUP; sleep {mark}");
+    let exit = inside.sandbox.run(&Command::new(text), &mut |_, _| {});
+    panic!("ended: {exit:?}");
+}
+
+#[test]
+fn a_killed_gateway_leaves_no_process_and_its_container_goes_with_the_next_opening() {
+    for oci in engines() {
+        let mut bench = bench(&oci);
+        let mark = format!("7{:05}", std::process::id());
+        let mut child = Program::new("/proc/self/exe")
+            .args(["oci::holder", "--exact", "--nocapture", "--test-threads=1"])
+            .env("ENCLOS_TEST_MARK", &mark)
+            .env("ENCLOS_TEST_ENGINES", oci.engine.word())
+            .env("ENCLOS_TEST_LAYER", &bench.plan.layer)
+            .stdout(std::process::Stdio::null())
+            .spawn()
+            .expect("this program again");
+        let what = format!("sleep {mark}");
+        until("the command runs", || alive(&what));
+        let name = container(&bench);
+        child.kill().expect("killed");
+        child.wait().expect("reaped");
+        until("nothing is left", || !alive(&what));
+        bench.plan.limits.command_seconds = 60;
+        assert_eq!(bench.open().out("echo on"), "on\n");
+        assert!(!has(&oci, &name));
+    }
+}
+
+#[test]
+fn an_image_that_is_not_there_is_named_with_how_to_fetch_it() {
+    for oci in engines() {
+        let named = format!("localhost/enclos-no-such-image@sha256:{}", "0".repeat(64));
+        let oci = Oci { image: Image::parse(&named).expect("sound"), ..oci };
+        let bench = bench(&oci);
+        let error = open(&bench.plan).expect_err("no such image");
+        assert_eq!(error.step, Step::Engine);
+        assert!(error.to_string().contains("is not on this machine"), "{error}");
+        assert!(
+            error.remedy().contains(&format!("{} pull {named}", oci.engine.word())),
+            "{}",
+            error.remedy()
+        );
         assert!(!bench.plan.layer.join("container").exists());
+    }
+}
+
+#[test]
+fn an_engine_that_is_not_there_fails_the_opening_by_name() {
+    let mut bench = Bench::new();
+    for engine in Engine::ALL {
+        let image = Image::parse(&format!("sha256:{}", "0".repeat(64))).expect("sound");
+        let environment = vec![("PATH".to_owned(), "/no/such/folder".to_owned())];
+        bench.plan.backend = Backend::Oci(Oci { engine, image, environment });
+        let error = open(&bench.plan).expect_err("no engine");
+        assert_eq!(error.step, Step::Engine, "{error}");
+        assert!(
+            error.remedy().contains(&format!("install `{}`", engine.word())),
+            "{error}: {}",
+            error.remedy()
+        );
+    }
+}
+
+/// Not a promise but a figure: what an opening, a command and a closing take in a container.
+#[test]
+#[ignore = "measures; run it by hand on a quiet machine"]
+fn figures() {
+    for oci in engines() {
+        let bench = bench(&oci);
+        let mut times = [Vec::new(), Vec::new(), Vec::new()];
+        for _ in 0..15 {
+            let start = std::time::Instant::now();
+            let inside = bench.open();
+            times[0].push(start.elapsed());
+            for _ in 0..10 {
+                let start = std::time::Instant::now();
+                inside.out("true");
+                times[1].push(start.elapsed());
+            }
+            let start = std::time::Instant::now();
+            inside.sandbox.close();
+            times[2].push(start.elapsed());
+        }
+        times.iter_mut().for_each(|all| all.sort());
+        let [open, command, close] = times.map(|all| (all[0], all[all.len() / 2]));
+        println!(
+            "{}: open {open:?}, command {command:?}, close {close:?} (least, median)",
+            oci.engine.word()
+        );
     }
 }

@@ -147,6 +147,13 @@ const EXECUTION: &[Key] = &[
         "the highest scope fixes it",
         "where sandboxes open",
     ),
+    setting(
+        "backend",
+        Form::Word(&["linux", "oci"]),
+        "of the machine",
+        "the highest scope fixes it",
+        "what is around a sandbox: the machine itself, or a container",
+    ),
     ACTIONS,
     MINUTES,
     EXTENSIONS,
@@ -160,7 +167,7 @@ const EXECUTION: &[Key] = &[
     DISK,
 ];
 
-/// As [`EXECUTION`], without the place: that is not for a repository to fix.
+/// As [`EXECUTION`], without place and backend: those are not for a repository to fix.
 const CEILINGS: &[Key] =
     &[ACTIONS, MINUTES, EXTENSIONS, TOKENS, SESSION_COMMANDS, SECONDS, OUTPUT, CPUS, MEMORY, PROCESSES, DISK];
 
