@@ -104,6 +104,8 @@ pub fn probe() -> Vec<Check> {
 fn with(folders: &Folders) -> Vec<Check> {
     let plan = Plan {
         workspace: folders.workspace(),
+        over: None,
+        owner: None,
         layer: folders.layer(),
         hidden: Vec::new(),
         git: None,

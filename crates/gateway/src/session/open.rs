@@ -134,6 +134,8 @@ pub(crate) fn plan(
     config: &Config,
     repo: &Repo,
     home: Option<&Path>,
+    over: None,
+    owner: None,
     layer: &Path,
 ) -> (Plan, Vec<String>) {
     let settings = policy.settings();
