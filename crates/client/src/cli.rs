@@ -12,8 +12,10 @@ pub use lab::{PolicyDiffArgs, SchemaArgs, SchemaOf, SimulateArgs, TestArgs};
 
 use crate::text::help;
 
+mod host;
 mod versions;
 
+pub use host::HostArgs;
 pub use versions::{PolicyApplyArgs, PolicyHistoryArgs, PolicyRollbackArgs, PolicyShowArgs};
 
 /// The command line, as typed.
@@ -136,6 +138,9 @@ pub enum LowCommand {
     /// Checks this machine.
     #[command(about = help::DOCTOR, before_help = help::DOCTOR_EXAMPLES)]
     Doctor(JsonArgs),
+    /// Serves sandboxes to gateways of this machine.
+    #[command(about = help::HOST, before_help = help::HOST_EXAMPLES)]
+    Host(HostArgs),
     /// Completions of a shell.
     #[command(about = help::COMPLETIONS, before_help = help::COMPLETIONS_EXAMPLES)]
     Completions(CompletionArgs),

@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use enclos_core::budget::{self, Limits};
+use enclos_core::policy::ExecutionPlace;
 use enclos_protocol::env::{self, Environment};
 use enclos_protocol::error::{ApiError, Fault};
 use serde::Deserialize;
@@ -45,6 +46,7 @@ pub(crate) struct ModelEntry {
 #[serde(deny_unknown_fields, default)]
 struct Execution {
     place: Option<String>,
+    host: Option<PathBuf>,
     session_max_actions: Option<u64>,
     session_max_minutes: Option<u64>,
     session_max_extensions: Option<u64>,
@@ -65,6 +67,10 @@ pub(crate) struct Config {
     pub models: BTreeMap<String, ModelEntry>,
     /// The project of each repository.
     projects: BTreeMap<PathBuf, ScopeName>,
+    /// Where sessions work, and in words who said so.
+    pub place: Option<(ExecutionPlace, &'static str)>,
+    /// The socket of the execution host.
+    pub host: Option<PathBuf>,
     /// The limits of a session.
     pub limits: Limits,
     /// Seconds of one command.
@@ -96,8 +102,16 @@ impl Config {
     }
 
     fn join(files: &[Written], environment: &Environment) -> Result<Self, ApiError> {
-        let places = files.iter().filter_map(|file| file.execution.place.as_deref());
-        place(environment.get(env::EXECUTION).into_iter().chain(places).next())?;
+        let variable = environment.get(env::EXECUTION).map(|word| (word, "`ENCLOS_AGENT_EXECUTION`"));
+        let in_files = files.iter().filter_map(|file| file.execution.place.as_deref());
+        let in_files = in_files.map(|word| (word, "`execution.place` of the configuration"));
+        let place = variable.into_iter().chain(in_files).next().map(place).transpose()?;
+        let host = files.iter().find_map(|file| file.execution.host.clone());
+        if let Some(host) = host.as_ref().filter(|host| !host.is_absolute()) {
+            let message =
+                format!("`execution.host` is `{}`: expected the absolute path of a socket", host.display());
+            return Err(ApiError::new(Fault::Usage, message));
+        }
         let mut numbers = Numbers { files, environment, announced: Vec::new() };
         let default = Limits::DEFAULT;
         let limits = Limits {
@@ -122,6 +136,8 @@ impl Config {
             preset: files.iter().find_map(|file| file.preset.clone()),
             models,
             projects,
+            place,
+            host,
             limits,
             command_seconds,
             command_output_bytes,
@@ -202,18 +218,14 @@ impl Execution {
     }
 }
 
-/// Checks where commands run.
-fn place(written: Option<&str>) -> Result<(), ApiError> {
-    match written {
-        None | Some("workstation") => Ok(()),
-        Some("server") => Err(ApiError::new(
+/// Reads where sessions work.
+fn place((word, said): (&str, &'static str)) -> Result<(ExecutionPlace, &'static str), ApiError> {
+    match word {
+        "workstation" => Ok((ExecutionPlace::Workstation, said)),
+        "server" => Ok((ExecutionPlace::Server, said)),
+        other => Err(ApiError::new(
             Fault::Usage,
-            "`ENCLOS_AGENT_EXECUTION` is `server`: this build has no execution host",
-        )
-        .hint("unset it, or set it to `workstation`, to run in a sandbox on this machine")),
-        Some(other) => Err(ApiError::new(
-            Fault::Usage,
-            format!("`ENCLOS_AGENT_EXECUTION` is `{other}`: expected `workstation` or `server`"),
+            format!("{said} is `{other}`: expected `workstation` or `server`"),
         )),
     }
 }
@@ -288,10 +300,18 @@ mod tests {
 
     #[test]
     fn the_place_is_read_and_refused_when_unknown() {
-        assert!(of("", &[(env::EXECUTION, "workstation")]).is_ok());
-        for value in ["server", "Workstation", "", "cloud"] {
+        assert_eq!(of("", &[]).unwrap().place, None);
+        let text = "[execution]\nplace = \"server\"\nhost = \"/run/h.sock\"\n";
+        let config = of(text, &[]).unwrap();
+        assert_eq!(config.place.unwrap().0, ExecutionPlace::Server);
+        assert_eq!(config.host.unwrap(), Path::new("/run/h.sock"));
+        let variable = [(env::EXECUTION, "workstation")];
+        assert_eq!(of(text, &variable).unwrap().place.unwrap().0, ExecutionPlace::Workstation);
+        for value in ["Workstation", "", "cloud"] {
             let error = of("", &[(env::EXECUTION, value)]).unwrap_err();
             assert_eq!(error.fault, Fault::Usage, "{value}");
+            assert!(error.message.contains("ENCLOS_AGENT_EXECUTION"), "{error}");
         }
+        assert!(of("[execution]\nhost = \"h.sock\"\n", &[]).is_err());
     }
 }

@@ -9,13 +9,12 @@ use enclos_core::args::Args;
 use enclos_core::ids::CallId;
 use enclos_protocol::event::ResultFacts;
 use enclos_sandbox::file::Looked;
-use enclos_sandbox::{
-    Command, Exit, FileError, FileOp, FileReply, OpenError, Plan, RunError, Sandbox, Stream,
-};
+use enclos_sandbox::{Command, Exit, FileError, FileOp, FileReply, OpenError, Plan, RunError, Stream};
 use enclos_store::Receipt;
 use tokio::sync::mpsc::UnboundedSender;
 
 use crate::tool_result::{self, Kept};
+use crate::workplace::Workplace;
 
 /// What a call does.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -82,15 +81,15 @@ pub(crate) fn expect_sandbox() {
     enclos_sandbox::make_ready();
 }
 
-/// Opens the sandbox of a session. What runs in it still needs a receipt each.
-pub(crate) fn open(plan: &Plan) -> Result<Sandbox, OpenError> {
-    enclos_sandbox::open(plan)
+/// Opens the sandbox of a session on this machine. What runs in it still needs a receipt each.
+pub(crate) fn open(plan: &Plan) -> Result<Workplace, OpenError> {
+    enclos_sandbox::open(plan).map(Workplace::Here)
 }
 
 /// Performs the action of a call whose intent is in the journal, and reports until its end. Returns at once.
 pub(crate) fn perform(
     receipt: Receipt,
-    sandbox: Arc<Sandbox>,
+    sandbox: Arc<Workplace>,
     call: CallId,
     action: Action,
     reports: UnboundedSender<Report>,
@@ -108,14 +107,14 @@ pub(crate) fn perform(
     });
 }
 
-fn file(sandbox: &Sandbox, op: &FileOp) -> Outcome {
+fn file(sandbox: &Workplace, op: &FileOp) -> Outcome {
     match sandbox.file(op) {
         Ok(reply) => tool_result::of_file(&reply),
         Err(error) => failed(error.to_string()),
     }
 }
 
-fn command(sandbox: &Sandbox, text: String, call: &CallId, reports: &UnboundedSender<Report>) -> Outcome {
+fn command(sandbox: &Workplace, text: String, call: &CallId, reports: &UnboundedSender<Report>) -> Outcome {
     let mut kept = Kept::default();
     let mut decoders = [tool_result::Decoder::default(), tool_result::Decoder::default()];
     let mut output = |stream: Stream, bytes: &[u8]| {
@@ -138,7 +137,7 @@ fn failed(error: String) -> Outcome {
 
 /// Runs a command for a person, outside any session: `enclos sandbox run`.
 pub(crate) fn run_for_person(
-    sandbox: &Sandbox,
+    sandbox: &Workplace,
     text: &str,
     output: &mut dyn FnMut(Stream, &[u8]),
 ) -> Result<Exit, RunError> {
@@ -146,7 +145,7 @@ pub(crate) fn run_for_person(
 }
 
 /// Reads a file for a card. `None`: there is no such file.
-pub(crate) fn peek(sandbox: &Sandbox, path: &str, most: u64) -> Result<Option<Vec<u8>>, FileError> {
+pub(crate) fn peek(sandbox: &Workplace, path: &str, most: u64) -> Result<Option<Vec<u8>>, FileError> {
     match sandbox.file(&FileOp::ReadBytes { path: path.to_owned(), max: most }) {
         Ok(FileReply::Bytes { bytes, .. }) => Ok(Some(bytes)),
         Ok(_) => Ok(None),
@@ -156,7 +155,7 @@ pub(crate) fn peek(sandbox: &Sandbox, path: &str, most: u64) -> Result<Option<Ve
 }
 
 /// What the words of a command name, and whether there is more of it than is told.
-pub(crate) fn look(sandbox: &Sandbox, words: Vec<String>) -> Result<(Vec<Looked>, bool), FileError> {
+pub(crate) fn look(sandbox: &Workplace, words: Vec<String>) -> Result<(Vec<Looked>, bool), FileError> {
     match sandbox.file(&FileOp::Look { words })? {
         FileReply::Look { seen, more } => Ok((seen, more)),
         // Another answer than the one to the question tells nothing.
@@ -165,7 +164,7 @@ pub(crate) fn look(sandbox: &Sandbox, words: Vec<String>) -> Result<(Vec<Looked>
 }
 
 /// Whether a name in the workspace is a link. `None`: there is no such name.
-pub(crate) fn is_link(sandbox: &Sandbox, path: &str) -> Option<bool> {
+pub(crate) fn is_link(sandbox: &Workplace, path: &str) -> Option<bool> {
     match sandbox.file(&FileOp::Stat { path: path.to_owned() }) {
         Ok(FileReply::Stat(entry)) => Some(entry.kind == enclos_sandbox::file::Kind::Link),
         Err(FileError::Refused(fault)) if fault.kind == enclos_sandbox::FaultKind::NotFound => None,

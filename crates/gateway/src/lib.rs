@@ -12,6 +12,7 @@ mod config;
 mod control;
 mod effects;
 mod explain;
+mod host;
 mod identity;
 mod instructions;
 mod journal;
@@ -28,5 +29,6 @@ mod tell;
 mod tool_result;
 mod trees;
 mod undo;
+mod workplace;
 
 pub use local::Local;

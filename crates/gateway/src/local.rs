@@ -8,12 +8,12 @@ use enclos_connect::model::{Model, ModelError, ModelSpec, Secret};
 use enclos_core::command;
 use enclos_core::decision::DecidedBy;
 use enclos_core::ids::{RuleId, SessionId};
-use enclos_core::policy::Policy;
+use enclos_core::policy::{ExecutionPlace, Policy};
 use enclos_core::session::{Event, Outcome};
 use enclos_core::verdict::Verdict;
 use enclos_protocol::api::{
-    Answering, At, Attached, CommandQuestion, ExplainRequest, Gateway, OpenRequest, PolicyChange,
-    ResumeRequest, SandboxRequest,
+    Answering, At, Attached, CommandQuestion, ExplainRequest, Gateway, HostRequest, OpenRequest,
+    PolicyChange, ResumeRequest, SandboxRequest,
 };
 use enclos_protocol::changeset::{AppliedView, ChangeSetView, UndoneView};
 use enclos_protocol::env::{self, Environment};
@@ -24,6 +24,7 @@ use enclos_protocol::report::{
     Answered, ApprovalRow, Check, CommandExplanation, Explanation, Exported, GrantRow, PolicyReport,
     PolicySaved, PolicyText, PolicyVersion, SandboxRun, SessionDetail, SessionRow, Verification,
 };
+use enclos_sandbox::host::Link;
 use enclos_store::{Lease, LeaseError, Store, StoreError};
 use serde_json::{Map, Value, json};
 use tokio::sync::mpsc;
@@ -33,6 +34,7 @@ use crate::attend;
 use crate::clock::Clock;
 use crate::config::Config;
 use crate::control::{self, Control};
+use crate::host::{self, Elsewhere};
 use crate::identity::Person;
 use crate::lab::{self, Named, Replay, Side};
 use crate::places::Places;
@@ -192,6 +194,17 @@ impl Local {
 
     /// The layer and the repository of a session whose change set can be handled.
     fn made_by(&self, id: &SessionId) -> Result<(PathBuf, PathBuf), ApiError> {
+        let sealed = self.sealed(id)?;
+        self.brought_back(id, sealed.host.as_deref())?;
+        Ok((sealed.repo, self.layer(id)))
+    }
+
+    fn layer(&self, id: &SessionId) -> PathBuf {
+        self.places.session(id).join("layer")
+    }
+
+    /// What a session was opened with, if it is open.
+    fn sealed(&self, id: &SessionId) -> Result<Sealed, ApiError> {
         let store = self.store()?;
         let row = store.session(id).map_err(|error| of_store(&error))?;
         if row.closed_us.is_some() {
@@ -200,9 +213,29 @@ impl Local {
                 ApiError::new(Fault::Usage, message).hint(format!("see what happened: enclos show {id}"))
             );
         }
-        let layer = self.places.session(id).join("layer");
         // The sealed half is believed, not the row that a listing shows.
-        Ok((Sealed::of(row.extra)?.repo, layer))
+        Sealed::of(row.extra)
+    }
+
+    /// Fetches what a session changed on its host, where that has not been done.
+    fn brought_back(&self, id: &SessionId, host: Option<&Path>) -> Result<(), ApiError> {
+        let Some(socket) = host else { return Ok(()) };
+        let folder = self.places.session(id);
+        if Elsewhere::new(folder.clone(), id.clone(), socket.to_owned(), 0).is_ahead() {
+            let lease = self.take(id)?;
+            Elsewhere::new(folder, id.clone(), socket.to_owned(), lease.epoch()).fetch_last()?;
+        }
+        Ok(())
+    }
+
+    /// The connection to the execution host, when a session is to work there.
+    fn host(&self, policy: &Policy, known: Option<&Path>) -> Result<Option<(Link, PathBuf)>, ApiError> {
+        if host::place(&self.config, policy)? == ExecutionPlace::Workstation {
+            return Ok(None);
+        }
+        let own = || host::socket(&self.config, &self.places, &self.environment);
+        let socket = known.map_or_else(own, Path::to_path_buf);
+        Ok(Some((host::reach(&socket)?, socket)))
     }
 
     /// What a session is opened with, a new one and one that is taken up alike. Its control socket listens from here.
@@ -217,6 +250,7 @@ impl Local {
             home: self.home(),
             repo: basis.repo,
             policy: basis.policy,
+            host: basis.host,
             sources: basis.sources,
             model: basis.model,
             context_tokens: basis.context_tokens,
@@ -285,6 +319,7 @@ struct Basis {
     store: Store,
     repo: Repo,
     policy: Policy,
+    host: Option<(Link, PathBuf)>,
     sources: Sources,
     model: Model,
     context_tokens: Option<u64>,
@@ -305,6 +340,9 @@ struct Sealed {
     preset: Option<String>,
     policy: Vec<PathBuf>,
     repo: PathBuf,
+    /// The socket of the execution host that it works on; none: on this machine.
+    #[serde(default)]
+    host: Option<PathBuf>,
 }
 
 impl Sealed {
@@ -333,6 +371,7 @@ impl Gateway for Local {
             Choice { preset: request.preset.as_deref(), files: &request.policy, repo: Some(&repo.root) };
         let (sources, policy) = self.settled(choice)?;
         let (model, context_tokens, spec) = self.model(request.model.as_deref())?;
+        let host = self.host(&policy, None)?;
         let store = self.store()?;
         let id = new_id(self.clock.now_us())?;
         let sealed = Sealed {
@@ -340,6 +379,7 @@ impl Gateway for Local {
             preset: request.preset,
             policy: absolute(request.policy),
             repo: repo.root.clone(),
+            host: host.as_ref().map(|(_, socket)| socket.clone()),
         };
         let way = Way {
             answering: request.answering,
@@ -347,7 +387,7 @@ impl Gateway for Local {
             patch: request.patch,
             again: sealed.to_map(),
         };
-        let basis = Basis { store, repo, policy, sources, model, context_tokens };
+        let basis = Basis { store, repo, policy, host, sources, model, context_tokens };
         let opening = self.opening(&id, basis, way)?;
         session::open(id, request.task, opening).await
     }
@@ -363,13 +403,16 @@ impl Gateway for Local {
             Choice { preset: sealed.preset.as_deref(), files: &sealed.policy, repo: Some(&repo.root) };
         let (sources, policy) = self.settled(choice)?;
         let (model, context_tokens, _) = self.model(Some(&sealed.model))?;
+        let place = host::place(&self.config, &policy)?;
+        host::stays(&request.session, sealed.host.as_deref(), place)?;
+        let host = self.host(&policy, sealed.host.as_deref())?;
         let way = Way {
             answering: request.answering,
             conversation: request.conversation,
             patch: request.patch,
             again: Map::new(),
         };
-        let basis = Basis { store, repo, policy, sources, model, context_tokens };
+        let basis = Basis { store, repo, policy, host, sources, model, context_tokens };
         let opening = self.opening(&request.session, basis, way)?;
         session::resume(lease, opening, Again { extend: request.extend, message: request.message }).await
     }
@@ -465,6 +508,13 @@ impl Gateway for Local {
         to: Option<&str>,
         at_terminal: bool,
     ) -> Result<UndoneView, ApiError> {
+        if self.sealed(session)?.host.is_some() {
+            let message =
+                format!("the session `{session}` works on an execution host: its calls cannot be undone");
+            return Err(ApiError::new(Fault::Usage, message)
+                .hint(format!("look at what it made: enclos diff {session}"))
+                .hint(format!("or take only some of its files: enclos apply {session} --files PATH …")));
+        }
         let (root, _) = self.made_by(session)?;
         let repo = self.repo(&root)?;
         let lease = self.store()?.lease(session).map_err(|error| match &error {
@@ -480,10 +530,10 @@ impl Gateway for Local {
     }
 
     fn discard(&self, session: &SessionId) -> Result<(), ApiError> {
-        let (_, layer) = self.made_by(session)?;
+        self.sealed(session)?;
         let lease = self.take(session)?;
         session::discard(&lease, &self.clock, &self.human())?;
-        sessions::remove_layer(&layer);
+        sessions::remove_layer(&self.layer(session));
         Ok(())
     }
 
@@ -577,6 +627,12 @@ impl Gateway for Local {
         let repo = self.repo(&request.repo)?;
         let choice = Choice { preset: request.preset.as_deref(), files: &[], repo: Some(&repo.root) };
         let (_, policy) = self.in_force(choice)?;
+        if host::place(&self.config, &policy)? == ExecutionPlace::Server {
+            let message = "`sandbox run` opens a sandbox on this machine, and the place is `server`";
+            return Err(
+                ApiError::new(Fault::Usage, message).hint("run a session instead: enclos run \"task\"")
+            );
+        }
         let target = machine::Target { repo: &repo, home: self.home(), uid: self.person.uid };
         machine::run(&policy, &self.config, &target, request, output)
     }
@@ -594,6 +650,12 @@ impl Gateway for Local {
             Some(file) => Ok(journal::verify_file(file)),
             None => journal::verify_store(self.places.state()),
         }
+    }
+
+    async fn host(&self, request: HostRequest, say: &mut dyn FnMut(&str)) -> Result<(), ApiError> {
+        let socket = host::socket(&self.config, &self.places, &self.environment);
+        let places = (socket, self.places.state().join("host"), self.home());
+        host::serve(request, places, say).await
     }
 
     fn doctor(&self) -> Vec<Check> {

@@ -49,6 +49,8 @@ variables! {
     XDG_CONFIG = "XDG_CONFIG_HOME", "Parent of the folder `enclos` with `config.toml`", "`~/.config`";
     /// State directory.
     XDG_STATE = "XDG_STATE_HOME", "Parent of the folder `enclos` with the database, keys and sessions", "`~/.local/state`";
+    /// The folder of running programs.
+    XDG_RUNTIME = "XDG_RUNTIME_DIR", "Parent of the folder `enclos` with the socket of the execution host", "the folder `run` of the state";
     /// The person's home.
     HOME = "HOME", "The person's home folder: where toolchains are looked for", "no toolchains of a home";
     /// Colour.

@@ -31,15 +31,16 @@ use enclos_core::model::ToolSpec;
 use enclos_core::policy::{OnAsk, Policy, Role, Surface};
 use enclos_core::session::{Impossible, Next, Phase, Session};
 use enclos_protocol::api::Answering;
-use enclos_sandbox::Sandbox;
 use enclos_store::{Lease, StoreError};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
 
 use crate::clock::Clock;
 use crate::control::Control;
 use crate::effects::Report;
+use crate::host::Elsewhere;
 use crate::repo::Repo;
 use crate::tell::Teller;
+use crate::workplace::Workplace;
 
 pub(crate) use answer::{Said, checked, event as answer_event, over, revoke, state_view};
 pub(crate) use entry::facts;
@@ -85,7 +86,9 @@ pub(crate) struct Live {
     keeper: Option<crate::undo::Keeper>,
     /// Whether it was told that the last moment is not kept.
     told_no_way_back: bool,
-    sandbox: Arc<Sandbox>,
+    sandbox: Arc<Workplace>,
+    /// Where the layer is, when that is not here.
+    elsewhere: Option<Elsewhere>,
     teller: Teller,
     orders: Orders,
     control: Option<Control>,
@@ -154,8 +157,25 @@ impl Live {
         self.finish(finish).await;
     }
 
+    /// The end of a run whose host is lost, once what was under way there is recorded.
+    fn host_lost(&self) -> Option<Finish> {
+        let runs =
+            |call: &enclos_core::call::Call| matches!(call.state(), enclos_core::call::State::Calling { .. });
+        if !self.sandbox.is_lost() || self.state.calls().iter().any(runs) {
+            return None;
+        }
+        let id = self.lease.session();
+        Some(Finish::new(
+            Exit::Unreachable,
+            format!("the execution host was lost: start it with enclos host, then: enclos resume {id}"),
+        ))
+    }
+
     /// One step of the loop.
     async fn turn(&mut self) -> Result<Flow, Halt> {
+        if let Some(finish) = self.host_lost() {
+            return Ok(Flow::Finish(finish));
+        }
         self.take_policy().await?;
         match self.state.next(self.clock.now_us()) {
             Next::AskModel => self.ask_model().await,

@@ -18,7 +18,8 @@ use enclos_protocol::api::{Answering, Attached, OnAsk};
 use enclos_protocol::error::{ApiError, Fault};
 use enclos_protocol::event::{Body, Event as Told, Opened, Speaker};
 use enclos_protocol::order::Order;
-use enclos_sandbox::{Level, Plan, Sandbox, toolchains};
+use enclos_sandbox::host::Link;
+use enclos_sandbox::{Level, Plan, toolchains};
 use enclos_store::{Lease, Record, SessionMeta, Store};
 use serde_json::json;
 use tokio::sync::mpsc;
@@ -32,10 +33,12 @@ use crate::clock::Clock;
 use crate::config::Config;
 use crate::control::Control;
 use crate::effects;
+use crate::host::{self, Elsewhere};
 use crate::identity::Person;
 use crate::policies::Sources;
 use crate::repo::{Repo, Shown};
 use crate::tell::Teller;
+use crate::workplace::Workplace;
 
 /// Everything that a session is opened with.
 pub(crate) struct Opening {
@@ -46,6 +49,8 @@ pub(crate) struct Opening {
     pub home: Option<PathBuf>,
     pub repo: Repo,
     pub policy: Policy,
+    /// The execution host and its socket, when the session is to work there.
+    pub host: Option<(Link, PathBuf)>,
     /// The texts of the policy, and how to read them again.
     pub sources: Sources,
     pub model: Model,
@@ -134,8 +139,6 @@ pub(crate) fn plan(
     config: &Config,
     repo: &Repo,
     home: Option<&Path>,
-    over: None,
-    owner: None,
     layer: &Path,
 ) -> (Plan, Vec<String>) {
     let settings = policy.settings();
@@ -161,6 +164,8 @@ pub(crate) fn plan(
     }
     let plan = Plan {
         workspace: repo.root.clone(),
+        over: None,
+        owner: None,
         layer: layer.to_path_buf(),
         hidden: Vec::new(),
         git: repo.git.clone(),
@@ -337,20 +342,20 @@ pub(crate) fn replay(store: &Store, id: &SessionId) -> Result<(Session, u64), Ap
 async fn assemble(
     lease: Lease,
     state: Session,
-    opening: Opening,
+    mut opening: Opening,
     started: std::time::Instant,
 ) -> Result<(Live, Attached), ApiError> {
     effects::expect_sandbox();
     let layer = opening.store.session_dir(lease.session()).map_err(|error| internal(&error))?.join("layer");
     std::fs::create_dir_all(&layer).map_err(|error| internal(&error))?;
     let shown = opening.repo.survey(opening.person.uid);
-    let (plan, names) = opening.plan(&layer, &shown);
-    let opened = changeset::record_opening(&layer)
-        .and_then(|()| changeset::record_hidden(&layer, &plan.hidden))
-        .map_err(|error| error.to_string());
-    let sandbox = match opened.and_then(|()| effects::open(&plan).map_err(|error| describe(&error))) {
-        Ok(sandbox) => Arc::new(sandbox),
-        Err(message) => return Err(not_opened(&lease, &opening, message)),
+    let place = match opening.host.take() {
+        None => here(&opening, &layer, shown),
+        Some(host) => there(&lease, &opening, &layer, &shown, host),
+    };
+    let Placed { sandbox, elsewhere, names, notes } = match place {
+        Ok(placed) => placed,
+        Err(error) => return Err(not_opened(&lease, &opening, error)),
     };
     let base = record_base(&opening.repo, &layer);
     let (listener, events) = mpsc::unbounded_channel::<Told>();
@@ -359,7 +364,7 @@ async fn assemble(
     let teller = Teller::new(lease.session().clone(), opening.clock.clone(), listener);
     let (surface, on_ask, tools) = (opening.surface(), opening.on_ask(), opening.tools()?);
     let quote = opening.policy.settings().repository_instructions.unwrap_or(true);
-    let told = opened_view(&opening, &sandbox, names, shown.notes, &tools);
+    let told = opened_view(&opening, &sandbox, names, notes, &tools);
     let (orders, inbox) = opening.orders;
     let attached = Attached { session: lease.session().clone(), events, orders };
     let mut live = Live {
@@ -390,7 +395,8 @@ async fn assemble(
         base: Some(base),
         keeper: None,
         told_no_way_back: false,
-        sandbox,
+        sandbox: Arc::new(sandbox),
+        elsewhere,
         teller,
         orders: Orders::new(inbox, opening.remote, ear),
         control: opening.control,
@@ -405,7 +411,7 @@ impl Live {
     /// Records what was obtained, and tells it.
     async fn opened(&mut self, mut told: Opened, started: std::time::Instant) -> Result<(), Halt> {
         let report = self.sandbox.report();
-        let entry = facts([
+        let mut entry = facts([
             ("place", json!(told.place)),
             ("isolation", json!(told.isolation)),
             ("host_uid", json!(report.host_uid)),
@@ -413,6 +419,10 @@ impl Live {
             ("missing", json!(report.missing)),
             ("toolchains", json!(told.toolchains)),
         ]);
+        // What a host says is its own claim, and is journaled as such.
+        if let Some(claim) = self.sandbox.claim() {
+            entry.insert("claimed_by_host".to_owned(), json!({"user": claim.uid, "process": claim.pid}));
+        }
         self.remark("sandbox.opened", entry).await?;
         told.budget = self.budget_view();
         told.open_ms = started.elapsed().as_secs_f64() * 1e3;
@@ -423,7 +433,7 @@ impl Live {
 
 fn opened_view(
     opening: &Opening,
-    sandbox: &Sandbox,
+    sandbox: &Workplace,
     toolchains: Vec<String>,
     mut notes: Vec<String>,
     tools: &[Tool],
@@ -436,7 +446,7 @@ fn opened_view(
         policy_digest: opening.policy.digest().as_str().to_owned(),
         surface: opening.surface().as_str().to_owned(),
         tools: tools.iter().filter(|tool| tool.visible).map(|tool| tool.spec.name.clone()).collect(),
-        place: "workstation".to_owned(),
+        place: sandbox.word().to_owned(),
         isolation: if sandbox.report().level == Level::Hard { "hard" } else { "standard" }.to_owned(),
         toolchains,
         notes,
@@ -459,16 +469,67 @@ fn opening_facts(opening: &Opening) -> Facts {
 }
 
 /// The sandbox did not open: the session is closed, and nothing ran.
-fn not_opened(lease: &Lease, opening: &Opening, message: String) -> ApiError {
-    let event = Event::Closed { outcome: Outcome::Failed, reason: message.clone() };
+fn not_opened(lease: &Lease, opening: &Opening, error: ApiError) -> ApiError {
+    let event = Event::Closed { outcome: Outcome::Failed, reason: error.message.clone() };
     let mut last = entry::record(&event, &Facts::new(), opening.clock.now_us(), lease.commit_key());
     last.state = Some(record::state_change(Phase::Closed(Outcome::Failed)));
-    let recorded = lease.append_wait(vec![last]).err();
-    let error = ApiError::new(Fault::Internal, message).hint("`enclos doctor` says what this machine lacks");
-    match recorded {
-        Some(why) => error.hint(format!("and the journal could not be written: {why}")),
-        None => error,
+    match lease.append_wait(vec![last]) {
+        Err(why) => error.hint(format!("and the journal could not be written: {why}")),
+        Ok(_) => error,
     }
+}
+
+/// A sandbox, with what is to be told of it.
+struct Placed {
+    sandbox: Workplace,
+    elsewhere: Option<Elsewhere>,
+    names: Vec<String>,
+    notes: Vec<String>,
+}
+
+/// Opens the sandbox on this machine.
+fn here(opening: &Opening, layer: &Path, shown: Shown) -> Result<Placed, ApiError> {
+    let failed = |message: String| {
+        ApiError::new(Fault::Internal, message).hint("`enclos doctor` says what this machine lacks")
+    };
+    let (plan, names) = opening.plan(layer, &shown);
+    changeset::record_opening(layer)
+        .and_then(|()| changeset::record_hidden(layer, &plan.hidden))
+        .map_err(|error| failed(error.to_string()))?;
+    let sandbox = effects::open(&plan).map_err(|error| failed(describe(&error)))?;
+    Ok(Placed { sandbox, elsewhere: None, names, notes: shown.notes })
+}
+
+/// Opens the sandbox on an execution host, over what is brought there.
+fn there(
+    lease: &Lease,
+    opening: &Opening,
+    layer: &Path,
+    shown: &Shown,
+    (link, socket): (Link, PathBuf),
+) -> Result<Placed, ApiError> {
+    let folder = layer.parent().unwrap_or(layer).to_path_buf();
+    let elsewhere = Elsewhere::new(folder, lease.session().clone(), socket, lease.epoch());
+    // What was hidden is remembered where the session has written something: that has to be here first.
+    if elsewhere.is_ahead() {
+        elsewhere.fetch()?;
+    }
+    changeset::record_opening(layer).map_err(|error| internal(&error))?;
+    let wanted = host::Wanted {
+        repo: &opening.repo,
+        shown,
+        project: opening.config.project_of(Some(&opening.repo.root)).map(ToString::to_string),
+        policy: &opening.policy,
+        limits: limits(&opening.policy, &opening.config),
+    };
+    let brought = host::bring(link.lead(lease.session().as_str(), lease.epoch()), &wanted)?;
+    changeset::record_hidden(layer, &brought.hidden).map_err(|error| internal(&error))?;
+    let mut notes = shown.notes.clone();
+    notes.extend(brought.notes.iter().cloned());
+    notes.push("on an execution host calls cannot be undone".to_owned());
+    elsewhere.begin().map_err(|error| internal(&error))?;
+    let (remote, names) = brought.open(&wanted)?;
+    Ok(Placed { sandbox: Workplace::Host(remote), elsewhere: Some(elsewhere), names, notes })
 }
 
 fn describe(error: &enclos_sandbox::OpenError) -> String {
