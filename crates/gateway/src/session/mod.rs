@@ -171,12 +171,29 @@ impl Live {
         ))
     }
 
+    /// The end of a run at a place that the policy in force does not allow any more.
+    fn out_of_place(&self) -> Option<Finish> {
+        let fixed = self.policy.settings().place.as_ref()?;
+        let place = self.sandbox.word();
+        if fixed.place.to_string() == place {
+            return None;
+        }
+        let message = format!(
+            "the policy of the {} now fixes `execution.place = \"{}\"`, and this session works at `{place}`",
+            fixed.scope, fixed.place
+        );
+        Some(Finish::new(Exit::Usage, message))
+    }
+
     /// One step of the loop.
     async fn turn(&mut self) -> Result<Flow, Halt> {
         if let Some(finish) = self.host_lost() {
             return Ok(Flow::Finish(finish));
         }
         self.take_policy().await?;
+        if let Some(finish) = self.out_of_place() {
+            return Ok(Flow::Finish(finish));
+        }
         match self.state.next(self.clock.now_us()) {
             Next::AskModel => self.ask_model().await,
             Next::Judge(calls) => self.handle(calls).await,

@@ -129,8 +129,13 @@ impl Link {
         let mut sender = Sender::new(&mut self.to);
         let sent = send(&mut sender);
         let ended = if sent.is_ok() { sender.end() } else { sender.broken() };
-        sent.map_err(|error| HostError::Here(error.into()))?;
-        ended.map_err(HostError::Lost)?;
+        if let Err(error) = sent.and(ended) {
+            // A host that takes no more has said why.
+            return Err(match self.hear() {
+                Err(refused @ HostError::Refused { .. }) => refused,
+                _ => HostError::Here(error.into()),
+            });
+        }
         match self.hear()? {
             (Answer::Done, _) => Ok(()),
             _ => Err(strange()),

@@ -147,10 +147,11 @@ impl At<'_> {
                     Err(why) => self.out.refuse(id, why),
                 };
             }
-            Order::Close => {
-                self.host.say(&format!("{}: closed", self.session));
-                self.held.close()
-            }
+            Order::Close => self.held.close().map(|was_open| {
+                if was_open {
+                    self.host.say(&format!("{}: closed", self.session));
+                }
+            }),
             Order::Renew => self.held.renew(),
             Order::Discard => self.host.sessions.discard(self.who, self.session, self.held),
         };

@@ -92,8 +92,8 @@ impl Host {
     /// Tests this machine, takes the folder, sweeps what an earlier process left, and listens. `say` is told what happens,
     /// a line each.
     pub fn start(config: Config, say: Box<dyn Fn(&str) + Send + Sync>) -> Result<Self, HostFailure> {
-        let failed: Vec<Check> =
-            probe::probe().into_iter().filter(|check| check.outcome == Outcome::Failed).collect();
+        let (failed, passed): (Vec<Check>, Vec<Check>) =
+            probe::probe().into_iter().partition(|check| check.outcome == Outcome::Failed);
         if !failed.is_empty() {
             return Err(HostFailure::SelfTest(failed));
         }
@@ -112,14 +112,16 @@ impl Host {
             connections: AtomicUsize::new(0),
             say,
         };
+        let full = passed.iter().all(|check| check.outcome != Outcome::Limited);
+        let level = if full { "hard" } else { "standard" };
         let level = match platform::identity() {
-            Identity::Root => "each session under a user number of its own".to_owned(),
-            Identity::User(uid, _) => format!("rootless: every session runs as user {uid}"),
+            Identity::Root => format!("level {level}, each session under a user number of its own"),
+            Identity::User(uid, _) => format!("level {level}, rootless: every session runs as user {uid}"),
         };
         Ok(Self { listener, socket: config.socket, shared: Arc::new(shared), level, _lock: lock })
     }
 
-    /// Who the sessions are on this machine, in words.
+    /// The level of its sandboxes, and who the sessions are on this machine, in words.
     pub fn level(&self) -> &str {
         &self.level
     }

@@ -272,12 +272,13 @@ impl Held {
         }
     }
 
-    /// Ends the sandbox. What the session changed stays.
-    pub(crate) fn close(&self) -> Result<(), Refused> {
+    /// Ends the sandbox. What the session changed stays. Answers whether there was one.
+    pub(crate) fn close(&self) -> Result<bool, Refused> {
         self.kill();
         let _work = self.at_work();
         let open = self.state().open.take();
-        end(open)
+        let was_open = open.is_some();
+        end(open).map(|()| was_open)
     }
 
     /// Holds the layer still while `read` reads it: nothing is opened, and nothing runs.
