@@ -9,6 +9,7 @@ mod changeset;
 mod commands;
 mod configuration;
 mod harness;
+mod host;
 mod journal;
 mod killed;
 mod lab;
