@@ -8,6 +8,7 @@ use crate::plan::Limits;
 use crate::run::{self, Begun, Sink};
 use crate::sandbox::Shared;
 use enclos_init::wire::BACKGROUND;
+use serde::{Deserialize, Serialize};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -20,7 +21,7 @@ const REMEMBERED: usize = 64;
 const NAME: usize = 64;
 
 /// A background command as it is now.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Background {
     /// The name it was started under; unique in its sandbox.
     pub name: String,
@@ -35,7 +36,7 @@ pub struct Background {
 }
 
 /// The end of a background command.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum End {
     /// It ran, and ended like this.
     Exit(Exit),
@@ -44,7 +45,7 @@ pub enum End {
 }
 
 /// A part of what a background command wrote.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Part {
     /// Offset of the first byte, counting all that was ever written. Later than asked for when the bytes between are
     /// not kept.
