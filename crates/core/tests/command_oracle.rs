@@ -67,6 +67,7 @@ fn is_explained(reason: &str) -> bool {
         "`=~` stands without",
         "delimiter",
         "here-document begins in a substitution",
+        "here-document inside `$(`",
         "here-document stands inside `((`",
         "process substitution inside",
         "only counts the parentheses",

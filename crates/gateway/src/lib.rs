@@ -5,6 +5,7 @@
 
 mod approvals;
 mod attend;
+mod backend;
 mod changes;
 pub mod changeset;
 pub mod clock;

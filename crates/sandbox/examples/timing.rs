@@ -22,6 +22,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         mounts: Vec::new(),
         environment: Vec::new(),
         limits: Limits::default(),
+        backend: enclos_sandbox::Backend::Namespaces,
     };
     let (mut opens, mut closes, mut runs, mut beside) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     for round in 0..rounds + 3 {

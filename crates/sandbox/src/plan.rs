@@ -1,6 +1,7 @@
 //! What a sandbox is to be: directories, mounts, environment, ceilings. Data only; `open` applies it.
 //!
 //! A plan never says how strong the confinement is: every layer of it is always there.
+use crate::oci::Oci;
 use std::path::PathBuf;
 
 /// Everything that `open` needs to know.
@@ -23,6 +24,17 @@ pub struct Plan {
     pub environment: Vec<(String, String)>,
     /// Ceilings.
     pub limits: Limits,
+    /// What is around it.
+    pub backend: Backend,
+}
+
+/// What is around a sandbox. Inside it is the same.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Backend {
+    /// This machine itself: the system's folders are its own.
+    Namespaces,
+    /// A container: the system's folders are its image's.
+    Oci(Oci),
 }
 
 /// One directory of this machine seen inside.

@@ -11,9 +11,9 @@ pub(super) const MAX_DEPTH: usize = 200;
 /// How often text may be handed on from one shell to the next before it is refused.
 pub(super) const MAX_HANDED: usize = 12;
 /// Steps allowed for each byte of text: the reader refuses rather than take longer than linear time.
-pub(super) const STEPS_PER_BYTE: usize = 24;
+pub(super) const STEPS_PER_BYTE: usize = 16;
 /// Steps allowed for any text, however short.
-const STEPS_FREE: usize = 8 * 1024;
+const STEPS_FREE: usize = 14 * 1024;
 
 /// A range of one of the texts of a [`Script`].
 #[derive(Clone, Copy, Debug)]

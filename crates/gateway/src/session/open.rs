@@ -18,7 +18,7 @@ use enclos_protocol::api::{Answering, Attached, OnAsk};
 use enclos_protocol::error::{ApiError, Fault};
 use enclos_protocol::event::{Body, Event as Told, Opened, Speaker};
 use enclos_protocol::order::Order;
-use enclos_sandbox::{Level, Plan, Sandbox, toolchains};
+use enclos_sandbox::{Backend, Level, Plan, Sandbox, toolchains};
 use enclos_store::{Lease, Record, SessionMeta, Store};
 use serde_json::json;
 use tokio::sync::mpsc;
@@ -27,6 +27,7 @@ use super::entry::facts;
 use super::record::Facts;
 use super::rules::Rules;
 use super::{Halt, Live, Orders, Past, Remote, Tool, Window, entry, record};
+use crate::backend;
 use crate::changeset;
 use crate::clock::Clock;
 use crate::config::Config;
@@ -112,9 +113,9 @@ impl Opening {
     }
 
     /// What the sandbox is to be.
-    fn plan(&self, layer: &Path, shown: &Shown) -> (Plan, Vec<String>) {
-        let (plan, names) = plan(&self.policy, &self.config, &self.repo, self.home.as_deref(), layer);
-        (Plan { hidden: shown.hidden.clone(), ..plan }, names)
+    fn plan(&self, layer: &Path, shown: &Shown) -> Result<(Plan, Vec<String>), ApiError> {
+        let (plan, names) = plan(&self.policy, &self.config, &self.repo, self.home.as_deref(), layer)?;
+        Ok((Plan { hidden: shown.hidden.clone(), ..plan }, names))
     }
 }
 
@@ -135,8 +136,11 @@ pub(crate) fn plan(
     repo: &Repo,
     home: Option<&Path>,
     layer: &Path,
-) -> (Plan, Vec<String>) {
+) -> Result<(Plan, Vec<String>), ApiError> {
     let settings = policy.settings();
+    let backend = config.backend.under(policy)?;
+    // An image brings tool chains of its own; this machine's need not run on its libraries.
+    let own_system = backend == Backend::Namespaces;
     let admits = |mounts: &Option<Mounts>, name: &str, default: bool| {
         mounts.as_ref().map_or(default, |mounts| mounts.admits(name))
     };
@@ -145,7 +149,7 @@ pub(crate) fn plan(
         if found.is_cache {
             admits(&settings.caches, &found.name, false)
         } else {
-            admits(&settings.toolchains, &found.name, true)
+            own_system && admits(&settings.toolchains, &found.name, true)
         }
     });
     let (mut mounts, mut environment, mut names) = (Vec::new(), Vec::new(), Vec::new());
@@ -165,8 +169,9 @@ pub(crate) fn plan(
         mounts,
         environment,
         limits: limits(policy, config),
+        backend,
     };
-    (plan, names)
+    Ok((plan, names))
 }
 
 /// The ceilings of a sandbox: the configuration's, lowered by the policy.
@@ -327,13 +332,22 @@ async fn assemble(
     let layer = opening.store.session_dir(lease.session()).map_err(|error| internal(&error))?.join("layer");
     std::fs::create_dir_all(&layer).map_err(|error| internal(&error))?;
     let shown = opening.repo.survey(opening.person.uid);
-    let (plan, names) = opening.plan(&layer, &shown);
+    let (plan, names) = match opening.plan(&layer, &shown) {
+        Ok(planned) => planned,
+        Err(error) => {
+            return Err(ApiError { message: not_opened(&lease, &opening, error.message).message, ..error });
+        }
+    };
     let opened = changeset::record_opening(&layer)
         .and_then(|()| changeset::record_hidden(&layer, &plan.hidden))
-        .map_err(|error| error.to_string());
-    let sandbox = match opened.and_then(|()| effects::open(&plan).map_err(|error| describe(&error))) {
+        .map_err(|error| (error.to_string(), None));
+    let trial = || effects::open(&plan).map_err(|error| (describe(&error), error.mend().map(str::to_owned)));
+    let sandbox = match opened.and_then(|()| trial()) {
         Ok(sandbox) => Arc::new(sandbox),
-        Err(message) => return Err(not_opened(&lease, &opening, message)),
+        Err((message, mend)) => {
+            let error = not_opened(&lease, &opening, message);
+            return Err(mend.into_iter().fold(error, ApiError::hint));
+        }
     };
     let base = record_base(&opening.repo, &layer);
     let (listener, events) = mpsc::unbounded_channel::<Told>();
@@ -342,7 +356,10 @@ async fn assemble(
     let teller = Teller::new(lease.session().clone(), opening.clock.clone(), listener);
     let (surface, on_ask, tools) = (opening.surface(), opening.on_ask(), opening.tools()?);
     let quote = opening.policy.settings().repository_instructions.unwrap_or(true);
-    let told = opened_view(&opening, &sandbox, names, shown.notes, &tools);
+    let mut told = opened_view(&opening, &sandbox, names, shown.notes, &tools);
+    if let Backend::Oci(oci) = &plan.backend {
+        told.notes.push(format!("in a container of {}: {}", oci.engine.word(), oci.image));
+    }
     let (orders, inbox) = opening.orders;
     let attached = Attached { session: lease.session().clone(), events, orders };
     let mut live = Live {
@@ -380,15 +397,20 @@ async fn assemble(
         reports,
         reporter,
     };
-    live.opened(told, started).await.map_err(|halt| internal(&halt))?;
+    live.opened(told, &plan.backend, started).await.map_err(|halt| internal(&halt))?;
     Ok((live, attached))
 }
 
 impl Live {
     /// Records what was obtained, and tells it.
-    async fn opened(&mut self, mut told: Opened, started: std::time::Instant) -> Result<(), Halt> {
+    async fn opened(
+        &mut self,
+        mut told: Opened,
+        backend: &Backend,
+        started: std::time::Instant,
+    ) -> Result<(), Halt> {
         let report = self.sandbox.report();
-        let entry = facts([
+        let mut entry = facts([
             ("place", json!(told.place)),
             ("isolation", json!(told.isolation)),
             ("host_uid", json!(report.host_uid)),
@@ -396,6 +418,7 @@ impl Live {
             ("missing", json!(report.missing)),
             ("toolchains", json!(told.toolchains)),
         ]);
+        entry.extend(facts(backend::told(backend)));
         self.remark("sandbox.opened", entry).await?;
         told.budget = self.budget_view();
         told.open_ms = started.elapsed().as_secs_f64() * 1e3;

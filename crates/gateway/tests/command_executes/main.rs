@@ -47,6 +47,7 @@ impl Stubs {
             mounts: Vec::new(),
             environment: vec![("PATH".to_owned(), "/workspace/stubs".to_owned())],
             limits: Limits { command_seconds: 20, ..Limits::default() },
+            backend: enclos_sandbox::Backend::Namespaces,
         };
         let sandbox = open(&plan).unwrap_or_else(|error| panic!("{error} (to mend it: {})", error.remedy()));
         Self { _folder: folder, sandbox }

@@ -181,6 +181,7 @@ fn read_mode(mode: &str) -> (bool, bool) {
 }
 
 /// The rights that a mode surely gives, whatever they were before.
+/// What the classes had before is not known: `o=u` by itself gives nothing surely, and asks as `chmod` does.
 #[derive(Default)]
 struct Given {
     user: u32,

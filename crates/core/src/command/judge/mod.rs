@@ -33,7 +33,7 @@ const MAX_DIRECTORIES: usize = 8;
 const BRACE_ROOM: usize = 2 * 1024;
 
 /// Steps that a piece, or a text handed on, counts for besides its length.
-const PIECE_STEPS: usize = 24;
+const PIECE_STEPS: usize = 96;
 
 /// Judges one text.
 pub(super) struct Judge<'r> {

@@ -68,6 +68,9 @@ impl Parser<'_> {
             self.take(b'(');
             self.take(b'(');
             if let Some(names) = self.arithmetic()? {
+                if self.byte(self.pos.saturating_sub(2)) != Some(b')') {
+                    return self.refuse("a line ends between the two parentheses that close `((`");
+                }
                 self.emit(Kind::Arithmetic { names }, start, Vec::new(), Vec::new(), Vec::new());
                 return Ok(());
             }

@@ -1,6 +1,6 @@
 //! The empty root in memory and the system's folders in it, read-only. Of the host only `/usr` (with its links), and
 //! `/opt` and `/nix` where they exist; nothing of `/home`, `/root`, `/var`, `/run`, `/mnt`.
-use super::{bind_read_only, directory, memory};
+use super::{Shown, directory, memory};
 use crate::fault::{At, Done};
 use enclos_init::wire::Step;
 use rustix::mount::MountPropagationFlags;
@@ -44,27 +44,27 @@ pub(super) fn make() -> Done<()> {
 }
 
 /// The system's programs and libraries.
-pub(super) fn system() -> Done<()> {
+pub(super) fn system(shown: Shown) -> Done<()> {
     for name in ["usr", "bin", "sbin", "lib", "lib32", "lib64", "libx32", "nix"] {
-        entry(&format!("/{name}"), name)?;
+        entry(shown, &format!("/{name}"), name)?;
     }
     let Ok(entries) = std::fs::read_dir("/opt") else { return Ok(()) };
     for found in entries.flatten() {
         if let Some(name) = found.file_name().to_str()
             && name != "toolchains"
         {
-            entry(&format!("/opt/{name}"), &format!("opt/{name}"))?;
+            entry(shown, &format!("/opt/{name}"), &format!("opt/{name}"))?;
         }
     }
     Ok(())
 }
 
 /// One system folder, or the link that stands for it.
-fn entry(host: &str, inside: &str) -> Done<()> {
+fn entry(shown: Shown, host: &str, inside: &str) -> Done<()> {
     let Ok(kind) = std::fs::symlink_metadata(host) else { return Ok(()) };
     if kind.is_dir() {
         directory(Step::System, inside)?;
-        return bind_read_only(host, inside).at(Step::System, &format!("showing `{host}`"));
+        return shown.directory(host, inside).at(Step::System, &format!("showing `{host}`"));
     }
     if !kind.is_symlink() {
         return Ok(());
