@@ -165,6 +165,24 @@ fn a_background_command_is_judged_as_any_other_and_disabled_with_its_tool() {
 }
 
 #[test]
+fn an_end_is_recorded_while_the_model_is_still_asked() {
+    let world = World::new();
+    let slow =
+        json!({"text": "a text in pieces", "calls": [bash("echo on")], "chunks": 2, "delay_ms": 900_000});
+    let model = world.script(&[turn(&[start("short", "exit 9")]), slow]);
+    let args =
+        ["run", "--headless", "--output", "stream-json", "--model", &model, "--preset", "balanced", "do it"];
+    let mut watched = world.start(&args);
+    let session = watched.until_type("background.started")["session"].as_str().unwrap().to_owned();
+    eventually("the end is in the journal", || {
+        let shown = world.output(&["show", &session]);
+        String::from_utf8_lossy(&shown.stdout).contains("background.ended")
+    });
+    watched.kill();
+    assert_eq!(world.verified()["result"], "ok");
+}
+
+#[test]
 fn a_card_says_what_is_at_work_beside_the_call() {
     let world = World::new();
     let turns = [turn(&[start("web", "sleep 3247")]), turn(&[bash("program=ls; $program")]), say("done")];

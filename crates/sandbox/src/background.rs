@@ -178,7 +178,11 @@ impl Jobs {
         let told = (name.clone(), text.clone());
         let thread = std::thread::Builder::new().name("background".into()).spawn(move || {
             let (duration, output, end) = follow(begun, &shared, &theirs);
-            ended(Background { name: told.0, text: told.1, duration, output, end: Some(end) });
+            let (name, text) = told;
+            // Told before anybody can see it: whoever looks and finds it ended is not the first to know.
+            ended(Background { name, text, duration, output, end: Some(end.clone()) });
+            theirs.state().end = Some((duration, end));
+            theirs.changed.notify_all();
         })?;
         list.push(Job { name, text, id, started: Instant::now(), progress, thread: Some(thread) });
         Ok(())
@@ -232,7 +236,7 @@ impl Jobs {
 fn follow(begun: Begun, shared: &Shared, progress: &Progress) -> (Duration, Counted, End) {
     let start = Instant::now();
     let ended = begun.follow(shared, &mut IntoLog(progress));
-    let mut state = progress.state();
+    let state = progress.state();
     let end = match ended {
         Ok(ended) => {
             // The log has both streams as one.
@@ -241,11 +245,7 @@ fn follow(begun: Begun, shared: &Shared, progress: &Progress) -> (Duration, Coun
         }
         Err(error) => End::Failed(error.to_string()),
     };
-    let (duration, output) = (start.elapsed(), state.log.counted());
-    state.end = Some((duration, end.clone()));
-    drop(state);
-    progress.changed.notify_all();
-    (duration, output, end)
+    (start.elapsed(), state.log.counted(), end)
 }
 
 impl Drop for Jobs {

@@ -69,7 +69,7 @@ impl Live {
 
     async fn await_extension(&mut self) -> Result<Flow, Halt> {
         loop {
-            match self.orders.next().await {
+            match self.next_order().await? {
                 Order::Extend { granted } => {
                     let by = DecidedBy::Human(self.person.clone());
                     let event = if granted {
