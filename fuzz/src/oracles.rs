@@ -96,7 +96,7 @@ pub fn is_explained(reason: &str) -> bool {
     let checked_later = [
         "`${`",
         "for ((",
-        "behind `coproc`",
+        "stands behind `coproc`",
         "where bash knows no array",
         "`]]`",
         "`=~` stands without",

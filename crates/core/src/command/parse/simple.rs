@@ -39,7 +39,7 @@ impl Parser<'_> {
                     return self.compound_with_redirects();
                 }
                 if first && coprocess && self.keyword().is_some_and(|(word, _)| word != "time") {
-                    return self.unexpected();
+                    return self.refuse("a reserved word stands behind `coproc` and a name");
                 }
                 if first && self.take_operator(Operator::Open) {
                     self.close()?;
