@@ -159,12 +159,24 @@ fn a_quorum_cannot_be_met_by_one_person_and_is_never_allowed() {
         ["run", "--headless", "--output", "stream-json", "--model", &model, "--policy", &file, "do it"];
     let run = world.headless(&args);
     assert_eq!(run.code, 5, "{}", run.stderr);
+    let next = run.finished()["next_step"].to_string();
+    assert!(next.contains("2 persons") && next.contains("enclos reject"), "{next}");
     let row = &waiting(&world)[0];
     assert!(row["needs"].as_str().unwrap().contains("2 persons"), "{row}");
+    assert_eq!(row["card"]["may_approve"], false);
+    let listed = String::from_utf8(world.output(&["approvals"]).stdout).unwrap();
+    assert!(listed.contains("not to be approved here"), "{listed}");
+    let refused = world.output(&["approve", &one(&world), "--json"]);
+    let told: Value = serde_json::from_slice(&refused.stderr).unwrap();
+    assert_eq!((code(&refused), &told["error"]["kind"]), (4, &"refused".into()));
+    let message = told["error"]["message"].as_str().unwrap();
+    assert!(message.contains(row["needs"].as_str().unwrap()), "{message}");
     let mut person = Person::runs(world.enclos(&["approve", &one(&world)]));
-    person.sees("2 persons").sees("approve once").types("a").sees("somebody other than who asked");
-    person.sees("approve once").types("r");
-    assert_eq!(person.leaves().0, 0);
+    person.sees("2 persons").sees("reject").types("a").sees("nobody here can approve");
+    person.types("r");
+    let (code, screen) = person.leaves();
+    assert_eq!(code, 0);
+    assert!(!screen.contains("approve once"), "{screen}");
     let run = resume(&world, &run.session());
     assert_eq!(run.of("call.calling").len(), 0);
 }
@@ -210,6 +222,7 @@ fn a_pattern_is_previewed_granted_listed_and_revoked_in_a_running_session() {
     let granted = grants();
     assert_eq!(granted.len(), 1, "{granted:#?}");
     assert_eq!(granted[0]["pattern"], "commands that begin with: npm run");
+    assert_eq!((&granted[0]["uses"], &granted[0]["expires"]), (&1.into(), &"with the session".into()));
     let revoked = world.output(&["grants", "revoke", granted[0]["grant"].as_str().unwrap()]);
     assert_eq!(code(&revoked), 0, "{}", stderr(&revoked));
     assert!(grants()[0]["revoked_by"].is_string());
@@ -229,6 +242,25 @@ fn a_pattern_is_previewed_granted_listed_and_revoked_in_a_running_session() {
     assert!(intent.contains("granted_by"), "{intent}");
     assert!(journal.contains("grant.revoked"));
     assert_eq!(world.verified()["result"], "ok");
+}
+
+#[test]
+fn a_grant_of_exact_arguments_is_listed_with_them_and_with_what_ran_under_it() {
+    let world = World::new();
+    let long = format!("npm run a {}", "x".repeat(300));
+    let turns = [turn(&[bash(&long)]), turn(&[bash(&long)]), turn(&[bash("npm run b")]), say("done")];
+    let model = world.script(&turns);
+    let file = policy(&world, "{ remember = true }");
+    let mut person = Person::runs(world.enclos(&["run", "--model", &model, "--policy", &file, "do it"]));
+    person.sees("npm run a").sees("this exact call for this session").types("s");
+    person.sees("npm run b").sees("approve once");
+    let told: Value = serde_json::from_slice(&world.output(&["grants", "--json"]).stdout).unwrap();
+    assert_eq!(told[0]["arguments"]["command"], long);
+    assert_eq!((&told[0]["uses"], told[0]["last_used"].is_string()), (&1.into(), true));
+    let listed = String::from_utf8(world.output(&["grants"]).stdout).unwrap();
+    assert!(listed.contains("exactly: npm run a x") && listed.contains("more characters"), "{listed}");
+    person.types("!");
+    person.leaves();
 }
 
 #[test]

@@ -53,3 +53,24 @@ fn more_calls_than_an_answer_may_hold_is_an_error_and_none_runs() {
     assert!(run.of("call.calling").is_empty());
     assert!(run.of("changeset")[0]["files"].as_array().unwrap().is_empty());
 }
+
+#[test]
+fn calls_of_an_answer_that_was_cut_or_filtered_are_errors_for_the_model_and_nothing_runs() {
+    let reasons = [("length", "length limit"), ("content_filter", "content filter"), ("error", "`error`")];
+    let world = World::new();
+    let mut turns: Vec<Value> = Vec::new();
+    for (reason, _) in reasons {
+        turns.push(json!({"calls": [bash("touch cut"), call("read", json!({"path": "hello.txt"}))], "finish": reason}));
+    }
+    turns.push(json!({"calls": [bash("touch whole")], "finish": "tool_calls"}));
+    turns.push(say("done"));
+    let run = world.run("balanced", &turns);
+    let errored = run.of("call.errored");
+    assert_eq!(errored.len(), 2 * reasons.len(), "every call, also the one that is whole: {:#?}", run.events);
+    for (event, (_, told)) in errored.iter().zip(reasons.iter().flat_map(|reason| [reason, reason])) {
+        assert!(event["error"].as_str().unwrap().contains(told), "{event}");
+    }
+    assert_eq!(run.of("call.calling").len(), 1);
+    assert_eq!(run.of("changeset")[0]["files"][0]["path"], "whole");
+    assert_eq!(run.code, 0);
+}

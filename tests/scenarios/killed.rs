@@ -104,3 +104,24 @@ fn killed_in_review_the_change_set_is_still_there() {
     assert!(applied.status.success(), "{}", String::from_utf8_lossy(&applied.stderr));
     assert_eq!(world.read("made.txt"), "made\n");
 }
+
+#[test]
+fn a_socket_that_a_killed_process_left_is_gone_after_the_next_start_and_one_in_use_stays() {
+    let world = World::new();
+    let slow = json!({"text": "a text in pieces", "calls": [], "chunks": 2, "delay_ms": 600_000});
+    let model = world.script(&[slow]);
+    let start = || {
+        let mut watched = world.start(&[&run_args(&model)[..], &["do it"]].concat());
+        let session = watched.until(|event| event["type"] == "session.opened")["session"].clone();
+        (watched, session.as_str().unwrap().to_owned())
+    };
+    let ((killed, gone), (works, stays)) = (start(), start());
+    killed.kill();
+    let socket = |session: &str| world.home().join("run").join(format!("{session}.sock"));
+    assert!(socket(&gone).exists());
+    let listed = world.sessions();
+    assert!(!socket(&gone).exists() && socket(&stays).exists());
+    let live = |session: &str| listed.iter().find(|row| row["session"] == session).unwrap()["live"].clone();
+    assert_eq!((live(&gone), live(&stays)), (json!(false), json!(true)));
+    works.kill();
+}

@@ -4,10 +4,12 @@
 
 mod approvals;
 mod arguments;
+mod background;
 mod budget;
 mod changeset;
 mod commands;
 mod configuration;
+mod errors;
 mod harness;
 mod journal;
 mod killed;
@@ -15,5 +17,6 @@ mod lab;
 mod loops;
 mod policies;
 mod repositories;
+mod server;
 mod terminal;
 mod undo;

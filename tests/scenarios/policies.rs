@@ -321,3 +321,40 @@ fn a_shadow_rule_is_reported_and_not_enforced() {
     let intents: Vec<&str> = export.lines().filter(|line| line.contains("\"call.intent\"")).collect();
     assert_eq!(intents.iter().filter(|line| line.contains("free.soon")).count(), 1, "{intents:#?}");
 }
+
+#[test]
+fn a_file_and_the_policy_in_force_each_have_one_digest_wherever_they_are_named() {
+    let world = World::new();
+    let path = file(&world, "free.toml", FREE);
+    let checked = json_of(&world, &["policy", "check", &path, "--json"]);
+    let saved = apply(&world, "free.toml", FREE, &["instance"]);
+    let shown = json_of(&world, &["policy", "show", "--json"]);
+    let explained = json_of(&world, &["policy", "explain", "--tool", "bash", "--json"]);
+    assert_eq!(checked["files"], json!([{"file": path, "digest": saved["digest"]}]));
+    assert_eq!((&saved["digest"], &history(&world)[0]["digest"]), (&shown["digest"], &shown["digest"]));
+    for told in [&saved["policy_digest"], &shown["policy_digest"], &explained["policy_digest"]] {
+        assert_eq!(*told, checked["digest"]);
+    }
+    let words = |args: &[&str]| String::from_utf8(world.output(args).stdout).unwrap();
+    for args in [&["policy", "check", &path][..], &["policy", "apply", &path], &["policy", "show"]] {
+        let told = words(args).split_whitespace().collect::<Vec<_>>().join(" ");
+        for (name, digest) in [("file", &saved["digest"]), ("policy", &checked["digest"])] {
+            let line = format!("{name} digest {}", digest.as_str().unwrap());
+            assert!(told.contains(&line), "{args:?}: {told}");
+        }
+    }
+}
+
+#[test]
+fn a_stored_policy_that_is_not_understood_is_shown_with_its_line() {
+    let world = World::new();
+    apply(&world, "free.toml", FREE, &["instance"]);
+    std::fs::write(in_force(&world), "name = \"p\"\n\n[[rules]]\ntool = \"bash\"\n").unwrap();
+    let shown = json_of(&world, &["policy", "show", "--json"]);
+    assert_eq!((&shown["problem"]["line"], &shown["problem"]["field"]), (&json!(3), &json!("rules")));
+    assert_eq!((&shown["version"], &shown["policy_digest"]), (&Value::Null, &Value::Null));
+    let told = String::from_utf8(world.output(&["policy", "show"]).stdout).unwrap();
+    let told = told.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(told.contains("policy.toml:3: unknown field `rules`"), "{told}");
+    assert!(told.contains("did you mean `rule`?") && told.contains("tool = \"bash\""), "{told}");
+}

@@ -2,18 +2,20 @@
 //!
 //! Nothing here reads a file, the environment or a terminal; what the words mean is decided in `hi`.
 
+mod approvals;
 mod lab;
+mod policy;
+mod versions;
 
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
-pub use lab::{PolicyDiffArgs, SchemaArgs, SchemaOf, SimulateArgs, TestArgs};
-
 use crate::text::help;
 
-mod versions;
-
+pub use approvals::{ApproveArgs, GrantsArgs, GrantsCommand, RejectArgs, RevokeGrantArgs};
+pub use lab::{PolicyDiffArgs, SchemaArgs, SchemaOf, SimulateArgs, TestArgs};
+pub use policy::{CheckArgs, ExplainArgs, ExplainCommandArgs, PolicyCommand};
 pub use versions::{PolicyApplyArgs, PolicyHistoryArgs, PolicyRollbackArgs, PolicyShowArgs};
 
 /// The command line, as typed.
@@ -253,65 +255,6 @@ pub struct OneArgs {
     pub json: JsonArgs,
 }
 
-/// `approve`.
-#[derive(Debug, Args)]
-pub struct ApproveArgs {
-    /// The approval.
-    #[arg(value_name = "ID", help = help::APPROVAL)]
-    pub id: String,
-    /// As JSON.
-    #[command(flatten)]
-    pub json: JsonArgs,
-}
-
-/// `reject`.
-#[derive(Debug, Args)]
-pub struct RejectArgs {
-    /// The approval.
-    #[arg(value_name = "ID", help = help::APPROVAL)]
-    pub id: String,
-    /// A word to the model.
-    #[arg(long, value_name = "TEXT", help = help::SAY)]
-    pub say: Option<String>,
-    /// As JSON.
-    #[command(flatten)]
-    pub json: JsonArgs,
-}
-
-/// `grants`.
-#[derive(Debug, Args)]
-#[command(args_conflicts_with_subcommands = true)]
-pub struct GrantsArgs {
-    /// What is done with them.
-    #[command(subcommand)]
-    pub command: Option<GrantsCommand>,
-    /// The session.
-    #[arg(value_name = "SESSION", help = help::ID)]
-    pub session: Option<String>,
-    /// As JSON.
-    #[command(flatten)]
-    pub json: JsonArgs,
-}
-
-/// `grants …`.
-#[derive(Debug, Subcommand)]
-pub enum GrantsCommand {
-    /// Revokes one.
-    #[command(about = help::REVOKE_GRANT)]
-    Revoke(RevokeGrantArgs),
-}
-
-/// `grants revoke`.
-#[derive(Debug, Args)]
-pub struct RevokeGrantArgs {
-    /// The grant.
-    #[arg(value_name = "ID", help = help::GRANT)]
-    pub id: String,
-    /// As JSON.
-    #[command(flatten)]
-    pub json: JsonArgs,
-}
-
 /// `diff`.
 #[derive(Debug, Args)]
 pub struct DiffArgs {
@@ -357,116 +300,6 @@ pub struct UndoArgs {
     pub json: JsonArgs,
 }
 
-/// `policy …`.
-#[derive(Debug, Subcommand)]
-pub enum PolicyCommand {
-    /// Reads policy files.
-    #[command(about = help::CHECK, before_help = help::CHECK_EXAMPLES)]
-    Check(CheckArgs),
-    /// Holds a policy against examples and tables.
-    #[command(about = help::TEST, before_help = help::TEST_EXAMPLES)]
-    Test(TestArgs),
-    /// Compares two policies.
-    #[command(about = help::POLICY_DIFF, before_help = help::POLICY_DIFF_EXAMPLES)]
-    Diff(PolicyDiffArgs),
-    /// Judges the decisions of the journal again.
-    #[command(about = help::SIMULATE, before_help = help::SIMULATE_HELP)]
-    Simulate(SimulateArgs),
-    /// Prints the JSON Schema of policy files.
-    #[command(about = help::SCHEMA, before_help = help::SCHEMA_EXAMPLES)]
-    Schema(SchemaArgs),
-    /// Says why a call gets its verdict.
-    #[command(about = help::EXPLAIN, before_help = help::EXPLAIN_EXAMPLES)]
-    Explain(ExplainArgs),
-    /// Reads a command.
-    #[command(about = help::EXPLAIN_COMMAND, before_help = help::EXPLAIN_COMMAND_EXAMPLES)]
-    ExplainCommand(ExplainCommandArgs),
-    /// Saves a policy.
-    #[command(about = help::POLICY_APPLY, before_help = help::POLICY_APPLY_EXAMPLES)]
-    Apply(PolicyApplyArgs),
-    /// Lists versions.
-    #[command(about = help::HISTORY, before_help = help::HISTORY_EXAMPLES)]
-    History(PolicyHistoryArgs),
-    /// Goes back to a version.
-    #[command(about = help::ROLLBACK, before_help = help::ROLLBACK_EXAMPLES)]
-    Rollback(PolicyRollbackArgs),
-    /// Shows a policy.
-    #[command(about = help::POLICY_SHOW, before_help = help::POLICY_SHOW_EXAMPLES)]
-    Show(PolicyShowArgs),
-}
-
-/// `policy check`.
-#[derive(Debug, Args)]
-pub struct CheckArgs {
-    /// The files.
-    #[arg(value_name = "FILE", required = true, help = help::CHECK_FILES)]
-    pub files: Vec<PathBuf>,
-    /// As JSON.
-    #[command(flatten)]
-    pub json: JsonArgs,
-}
-
-/// `policy explain`.
-#[derive(Debug, Args)]
-pub struct ExplainArgs {
-    /// The tool.
-    #[arg(long, value_name = "TOOL", help = help::TOOL)]
-    pub tool: String,
-    /// Its arguments.
-    #[arg(long, value_name = "JSON", help = help::ARGS)]
-    pub args: Option<String>,
-    /// The role.
-    #[arg(long, value_name = "ROLE", help = help::ROLE)]
-    pub role: Option<String>,
-    /// The surface.
-    #[arg(long, value_name = "SURFACE", help = help::SURFACE)]
-    pub surface: Option<String>,
-    /// The preset.
-    #[arg(long, value_name = "PRESET", help = help::PRESET)]
-    pub preset: Option<String>,
-    /// Policy files.
-    #[arg(long, value_name = "FILE", help = help::POLICY_FILE)]
-    pub policy: Vec<PathBuf>,
-    /// The repository.
-    #[arg(long, value_name = "DIR", help = help::EXPLAIN_REPO)]
-    pub repo: Option<PathBuf>,
-    /// As JSON.
-    #[command(flatten)]
-    pub json: JsonArgs,
-}
-
-/// `policy explain-command`.
-#[derive(Debug, Args)]
-pub struct ExplainCommandArgs {
-    /// The verdict of `bash` without any rule.
-    #[arg(long, value_name = "VERDICT", help = help::BASE)]
-    pub base: Option<String>,
-    /// The preset.
-    #[arg(long, value_name = "PRESET", help = help::PRESET)]
-    pub preset: Option<String>,
-    /// Policy files.
-    #[arg(long, value_name = "FILE", help = help::POLICY_FILE)]
-    pub policy: Vec<PathBuf>,
-    /// The role.
-    #[arg(long, value_name = "ROLE", help = help::ROLE)]
-    pub role: Option<String>,
-    /// The surface.
-    #[arg(long, value_name = "SURFACE", help = help::SURFACE)]
-    pub surface: Option<String>,
-    /// The repository.
-    #[arg(long, value_name = "DIR", conflicts_with = "batch", help = help::EXPLAIN_REPO)]
-    pub repo: Option<PathBuf>,
-    /// JSON lines.
-    #[arg(long, conflicts_with = "text", help = help::BATCH)]
-    pub batch: bool,
-    /// As JSON.
-    #[command(flatten)]
-    pub json: JsonArgs,
-    /// The command.
-    #[arg(value_name = "TEXT", last = true, required_unless_present = "batch", help = help::COMMAND_TEXT)]
-    pub text: Vec<String>,
-}
-
 /// `sandbox …`.
 #[derive(Debug, Subcommand)]
 pub enum SandboxCommand {
@@ -487,6 +320,9 @@ pub struct SandboxRunArgs {
     /// The preset.
     #[arg(long, value_name = "PRESET", help = help::SANDBOX_PRESET)]
     pub preset: Option<String>,
+    /// Whether with a terminal.
+    #[arg(long, help = help::PTY)]
+    pub pty: bool,
     /// As JSON.
     #[command(flatten)]
     pub json: JsonArgs,

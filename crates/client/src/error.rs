@@ -1,10 +1,11 @@
 //! Every error of a command: whose fault it is, what was wrong, what to do next, and the exit code that follows.
 //!
-//! The one place where an error becomes text. It decides nothing about what a command does.
+//! The one place where an error becomes text, or the object of `--json`. It decides nothing about what a command does.
 
 use std::io;
 
-use enclos_protocol::error::{ApiError, Fault};
+use enclos_protocol::error::{ApiError, Fault, Place};
+use serde_json::{Value, json};
 
 use crate::exit::Exit;
 use crate::layout::{Gutter, Row, exact, prose};
@@ -22,12 +23,20 @@ pub struct CommandError {
     pub message: String,
     /// What to do next, a line each.
     pub hints: Vec<String>,
+    /// Where it is, as far as it is known.
+    pub place: Box<Place>,
 }
 
 impl CommandError {
     /// An error whose exit code follows from its fault.
     pub fn new(fault: Fault, message: impl Into<String>) -> Self {
-        Self { exit: Exit::from(fault), fault, message: message.into(), hints: Vec::new() }
+        Self {
+            exit: Exit::from(fault),
+            fault,
+            message: message.into(),
+            hints: Vec::new(),
+            place: Box::default(),
+        }
     }
 
     /// A mistake on the command line.
@@ -51,9 +60,31 @@ impl CommandError {
         self
     }
 
+    /// The same error at a place.
+    #[must_use]
+    pub fn at(mut self, place: Place) -> Self {
+        *self.place = place;
+        self
+    }
+
     /// A file that could not be used.
     pub fn file(doing: &str, path: &std::path::Path, error: &io::Error) -> Self {
-        Self::usage(text::file_failed(doing, &path.display().to_string(), &error.to_string()))
+        let name = path.display().to_string();
+        Self::usage(text::file_failed(doing, &name, &error.to_string())).at(Place::line(name, 0))
+    }
+
+    /// The error as one object: `kind`, `message`, `hint` (lines, or `null`), `exit_code`, and `file`, `line`, `field`
+    /// where they are known.
+    pub fn object(&self) -> Value {
+        let mut told = json!(self.place);
+        if let Value::Object(told) = &mut told {
+            let hint = (!self.hints.is_empty()).then(|| self.hints.join("\n"));
+            told.insert("kind".to_owned(), json!(self.fault));
+            told.insert("message".to_owned(), json!(self.message));
+            told.insert("hint".to_owned(), json!(hint));
+            told.insert("exit_code".to_owned(), json!(self.exit.code()));
+        }
+        json!({ "error": told })
     }
 
     /// The error as rows.
@@ -75,7 +106,8 @@ impl CommandError {
 
 impl From<ApiError> for CommandError {
     fn from(error: ApiError) -> Self {
-        Self { exit: Exit::from(error.fault), fault: error.fault, message: error.message, hints: error.hints }
+        let ApiError { fault, message, hints, place } = error;
+        Self { exit: Exit::from(fault), fault, message, hints, place }
     }
 }
 
@@ -83,12 +115,7 @@ impl From<ApiError> for CommandError {
 impl From<io::Error> for CommandError {
     fn from(error: io::Error) -> Self {
         if error.kind() == io::ErrorKind::BrokenPipe {
-            return Self {
-                exit: Exit::Pipe,
-                fault: Fault::Internal,
-                message: String::new(),
-                hints: Vec::new(),
-            };
+            return Self { exit: Exit::Pipe, ..Self::new(Fault::Internal, "") };
         }
         Self::new(Fault::Internal, text::output_failed(&error.to_string()))
     }
@@ -98,7 +125,7 @@ impl From<io::Error> for CommandError {
 mod tests {
     use std::io;
 
-    use enclos_protocol::error::{ApiError, Fault};
+    use enclos_protocol::error::{ApiError, Fault, Place};
 
     use super::CommandError;
     use crate::exit::Exit;
@@ -110,6 +137,20 @@ mod tests {
         let rows: Vec<_> = error.rows(80).iter().map(|row| row.render(Paint::PLAIN)).collect();
         assert_eq!(rows, [r"error: bad\x1b[2J thing", "hint: try this"]);
         assert_eq!(error.exit, Exit::Usage);
+    }
+
+    #[test]
+    fn as_json_an_error_is_one_object_with_its_place() {
+        let place = Place::line("p.toml", 3).with_field(Some("rules"));
+        let error = ApiError::new(Fault::Configuration, "no").hint("a").hint("b").at(place);
+        let told = serde_json::json!({"error": {
+            "kind": "configuration", "message": "no", "hint": "a\nb", "exit_code": 2,
+            "file": "p.toml", "line": 3, "field": "rules",
+        }});
+        assert_eq!(CommandError::from(error).object(), told);
+        let plain = CommandError::new(Fault::Internal, "no").exit(Exit::OUR_FAILURE).object();
+        let told = serde_json::json!({"kind": "internal", "message": "no", "hint": null, "exit_code": 125});
+        assert_eq!(plain["error"], told);
     }
 
     #[test]

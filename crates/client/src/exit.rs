@@ -63,7 +63,7 @@ impl Exit {
 impl From<Fault> for Exit {
     fn from(fault: Fault) -> Self {
         match fault {
-            Fault::Usage => Self::Usage,
+            Fault::Usage | Fault::Configuration | Fault::NotFound => Self::Usage,
             Fault::Budget => Self::Budget,
             Fault::Refused => Self::Refused,
             Fault::Approval => Self::Approval,
@@ -108,6 +108,8 @@ mod tests {
         let table = [
             (Fault::Internal, 1),
             (Fault::Usage, 2),
+            (Fault::Configuration, 2),
+            (Fault::NotFound, 2),
             (Fault::Budget, 3),
             (Fault::Refused, 4),
             (Fault::Approval, 5),

@@ -15,6 +15,7 @@ mod render;
 mod resolve;
 mod signals;
 pub mod style;
+mod telling;
 mod terminal;
 mod text;
 pub mod world;
@@ -24,14 +25,14 @@ use std::path::Path;
 
 use clap::{CommandFactory as _, FromArgMatches as _};
 use enclos_protocol::api::Gateway;
+use enclos_protocol::env::Environment;
 use enclos_protocol::error::{ApiError, Fault};
 
 use crate::cli::LowArgs;
 use crate::error::CommandError;
-use crate::exit::Exit;
-use crate::layout::{Gutter, exact};
-use crate::style::{Paint, Role};
-use crate::world::{Look, World};
+use crate::style::Paint;
+use crate::telling::Form;
+use crate::world::{Look, Tty, World};
 
 /// The most columns that help is laid out for.
 const HELP_WIDTH: usize = 100;
@@ -44,11 +45,13 @@ where
     G: Gateway,
     M: Fn(Option<&Path>) -> Result<G, ApiError>,
 {
+    let args: Vec<OsString> = args.into_iter().collect();
+    let form = Form::asked(&args);
     let width = if world.tty.output { usize::from(world.tty.width).min(HELP_WIDTH) } else { HELP_WIDTH };
     let parsed = LowArgs::command().term_width(width).try_get_matches_from(args);
     let low = match parsed.and_then(|matches| LowArgs::from_arg_matches(&matches)) {
         Ok(low) => low,
-        Err(error) => return words_of_clap(&error, world).code(),
+        Err(error) => return form.words_of_clap(&error, world).code(),
     };
     let look = hi::look(&low, world);
     let done = runtime().and_then(|runtime| {
@@ -60,38 +63,30 @@ where
     match done {
         Ok(exit) => exit.code(),
         Err(error) => {
-            world.err_rows(look, &error.rows(look.width));
+            form.tell(world, look, &error);
             error.exit.code()
         }
     }
 }
 
-/// Tells a mistake that was made before there is anything else, and gives the exit code of a wrong usage.
-pub fn refuse(message: &str) -> std::process::ExitCode {
-    let error = CommandError::usage(message);
-    for row in error.rows(usize::MAX) {
-        // There is nowhere else to tell it.
-        let _ =
-            std::io::Write::write_fmt(&mut std::io::stderr(), format_args!("{}\n", row.render(Paint::PLAIN)));
-    }
+/// Tells a mistake that was made before there is a world, and gives its exit code.
+pub fn refuse(args: impl IntoIterator<Item = OsString>, error: &ApiError) -> std::process::ExitCode {
+    let error = CommandError::from(error.clone());
+    let tty = Tty { input: false, output: false, error: false, width: 80, height: 24 };
+    let mut world = World {
+        env: Environment::default(),
+        now: jiff::Timestamp::now,
+        input: &mut std::io::empty(),
+        out: &mut std::io::sink(),
+        err: &mut std::io::stderr(),
+        tty,
+    };
+    let look = Look { paint: Paint::PLAIN, err_paint: Paint::PLAIN, plain: true, width: usize::MAX };
+    Form::asked(&args.into_iter().collect::<Vec<_>>()).tell(&mut world, look, &error);
     std::process::ExitCode::from(error.exit.code())
 }
 
 fn runtime() -> Result<tokio::runtime::Runtime, CommandError> {
     let built = tokio::runtime::Builder::new_current_thread().enable_all().build();
     built.map_err(|error| CommandError::new(Fault::Internal, text::no_runtime(&error.to_string())))
-}
-
-/// Help goes to the standard output, a mistake to the standard error; what was typed is shown escaped.
-fn words_of_clap(error: &clap::Error, world: &mut World<'_>) -> Exit {
-    let look = Look { paint: Paint::PLAIN, err_paint: Paint::PLAIN, plain: true, width: usize::MAX };
-    let rows = exact(&Gutter::default(), Role::Plain, &error.render().to_string(), look.width);
-    if error.use_stderr() {
-        world.err_rows(look, &rows);
-        return Exit::Usage;
-    }
-    match world.rows(look, &rows) {
-        Ok(()) => Exit::Done,
-        Err(error) => error.exit,
-    }
 }

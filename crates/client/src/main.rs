@@ -7,11 +7,16 @@ use enclos_client::world::{Tty, World};
 use enclos_gateway::Local;
 use enclos_gateway::clock::Clock;
 use enclos_protocol::env::{Environment, HOME_DIR};
+use enclos_protocol::error::{ApiError, Fault, Place};
 
 fn main() -> ExitCode {
     let env = match Environment::read() {
         Ok(env) => env,
-        Err(error) => return enclos_client::refuse(&error.to_string()),
+        Err(error) => {
+            let place = Place::field(error.0);
+            let error = ApiError::new(Fault::Configuration, error.to_string()).at(place);
+            return enclos_client::refuse(std::env::args_os(), &error);
+        }
     };
     let mut world = World {
         env: env.clone(),

@@ -5,6 +5,7 @@
 use std::path::Path;
 
 use enclos_core::ids::SessionId;
+use enclos_protocol::error::Fault;
 use enclos_protocol::report::SessionRow;
 
 use crate::error::CommandError;
@@ -28,7 +29,7 @@ pub(crate) fn session(id: &str, rows: &[SessionRow]) -> Result<SessionId, Comman
 fn newest(rows: &[SessionRow], here: &Path) -> Result<SessionId, CommandError> {
     let of_here = rows.iter().find(|row| !row.repo.is_empty() && here.starts_with(&row.repo));
     let newest = of_here.or(rows.first()).map(|row| row.session.clone());
-    newest.ok_or_else(|| CommandError::usage(text::NO_SESSIONS_YET).hint(text::HINT_RUN))
+    newest.ok_or_else(|| CommandError::new(Fault::NotFound, text::NO_SESSIONS_YET).hint(text::HINT_RUN))
 }
 
 /// The session of a name, or of its unique beginning.
@@ -41,7 +42,7 @@ fn named(id: &str, rows: &[SessionRow]) -> Result<SessionId, CommandError> {
     }
     match matching.as_slice() {
         [one] if !id.is_empty() && id != "sess_" => Ok((*one).clone()),
-        [] => Err(CommandError::usage(text::no_such_session(id)).hint(text::HINT_SESSIONS)),
+        [] => Err(CommandError::new(Fault::NotFound, text::no_such_session(id)).hint(text::HINT_SESSIONS)),
         many => {
             let names: Vec<_> = many.iter().take(LISTED).map(|session| session.as_str()).collect();
             Err(CommandError::usage(text::many_sessions(id, many.len())).hint(names.join(" ")))
@@ -66,6 +67,7 @@ mod tests {
             task: String::new(),
             opened: String::new(),
             live: false,
+            background: Vec::new(),
         };
         names.iter().map(row).collect()
     }

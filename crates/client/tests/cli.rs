@@ -125,6 +125,8 @@ fn the_code_of_a_run_is_that_of_its_last_event() {
 fn an_error_of_the_gateway_keeps_its_fault() {
     let faults = [
         (Fault::Usage, 2),
+        (Fault::Configuration, 2),
+        (Fault::NotFound, 2),
         (Fault::Budget, 3),
         (Fault::Refused, 4),
         (Fault::Approval, 5),
@@ -136,7 +138,13 @@ fn an_error_of_the_gateway_keeps_its_fault() {
         let fake = Fake { failure, ..Fake::default() };
         let ran = run(&fake, &["run", "--headless", "--output", "json", "x"]);
         assert_eq!(ran.code, code);
-        assert!(ran.err.contains("error: it went wrong") && ran.err.contains("hint: mend it"), "{}", ran.err);
+        let told: Value = serde_json::from_str(&ran.err).expect("an error");
+        let error = serde_json::json!({
+            "kind": fault.as_str(), "message": "it went wrong", "hint": "mend it", "exit_code": code,
+        });
+        assert_eq!(told["error"], error);
+        let words = run(&fake, &["run", "--headless", "x"]).err;
+        assert!(words.contains("error: it went wrong") && words.contains("hint: mend it"), "{words}");
         let object: Value = serde_json::from_str(&ran.out).expect("an object");
         assert_eq!(object["error"]["message"], "it went wrong");
     }
@@ -389,4 +397,24 @@ fn the_schema_of_each_kind_of_file_is_printed() {
         let schema: Value = serde_json::from_str(&ran.out).unwrap();
         assert_eq!(schema["additionalProperties"], false, "{kind}");
     }
+}
+
+#[test]
+fn a_grant_says_what_it_covers_who_gave_it_when_it_ends_and_how_often_it_was_used() {
+    let ran = run(&Fake::default(), &["grants"]);
+    let told = ran.out.split_whitespace().collect::<Vec<_>>().join(" ");
+    for part in ["by ada, 2026-11-30 12:00", "2 calls, last 2026-11-30 12:05", "with the session"] {
+        assert!(told.contains(part), "{part}: {told}");
+    }
+    assert!(
+        told.contains(r"exactly: echo \x1b[2Jxxx") && told.contains("… and 69 more characters"),
+        "{told}"
+    );
+    no_control(&ran.out);
+    let object: Value =
+        serde_json::from_str(&run(&Fake::default(), &["grants", "--json"]).out).expect("rows");
+    let command = object[0]["arguments"]["command"].as_str().expect("a command");
+    assert_eq!(command.len(), 309, "whole in JSON");
+    let revoked = run(&Fake::default(), &["grants", "revoke", "gr_1"]);
+    assert!(revoked.out.contains("is revoked: bash asks again: exactly: echo"), "{}", revoked.out);
 }

@@ -34,6 +34,7 @@ pub mod decision;
 pub mod ids;
 pub mod model;
 mod near;
+pub mod noun;
 pub mod policy;
 pub mod secret;
 pub mod sensitive;

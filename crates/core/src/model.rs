@@ -83,12 +83,73 @@ pub struct Answer {
     pub calls: Vec<Proposed>,
     /// Tokens, when the server told.
     pub usage: Option<Usage>,
-    /// The server stopped the answer at its length limit, or its content filter did: a last call that does not parse was
-    /// cut, not ill-written.
-    pub truncated: bool,
+    /// Why the answer is not whole although it ended. Nothing runs from it.
+    pub cut: Option<Cut>,
     /// The answer does not have the form it must have, and why: words for the model, which may try again.
     /// There is no call in such an answer.
     pub malformed: Option<String>,
+}
+
+/// Why an answer that ended is not whole: its calls may be cut or filtered, so none of them runs, also where they parse.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Cut {
+    /// It reached its length limit.
+    Length,
+    /// A filter of the server took something out or stopped it.
+    Filter,
+    /// The server ended it for a reason that does not say that it is whole.
+    Other(String),
+}
+
+/// Reasons to end that say that an answer is whole, folded to lower case and `_`. `other` is what gateways that translate
+/// between servers say of an ordinary end for which they have no word.
+const WHOLE: [&str; 13] = [
+    "stop",
+    "tool_calls",
+    "tool_call",
+    "function_call",
+    "tool_use",
+    "end_turn",
+    "stop_sequence",
+    "eos",
+    "eos_token",
+    "complete",
+    "completed",
+    "done",
+    "other",
+];
+
+/// Characters of a reason that are kept.
+const MOST_REASON: usize = 40;
+
+impl Cut {
+    /// What a server's reason to end says. A word that is not known to say that the answer is whole says that it is not.
+    pub fn of_reason(reason: &str) -> Option<Self> {
+        let word = reason.trim().to_ascii_lowercase().replace('-', "_");
+        match word.as_str() {
+            word if WHOLE.contains(&word) => None,
+            "length"
+            | "max_tokens"
+            | "max_output_tokens"
+            | "model_length"
+            | "model_context_window_exceeded" => Some(Self::Length),
+            "content_filter" | "safety" | "sensitive" | "refusal" => Some(Self::Filter),
+            word => Some(Self::Other(word.chars().take(MOST_REASON).collect())),
+        }
+    }
+
+    /// What the model is told of each call of such an answer.
+    pub fn told(&self) -> String {
+        let why = match self {
+            Self::Length => "was cut at the model's length limit".to_owned(),
+            Self::Filter => "was stopped by the server's content filter".to_owned(),
+            Self::Other(reason) => {
+                format!("ended for the reason `{reason}`, which does not say that it was complete")
+            }
+        };
+        format!("the answer {why}, so none of its calls ran: make it again, shorter or in smaller steps")
+    }
 }
 
 /// What is asked of a model.
@@ -131,6 +192,27 @@ mod tests {
         assert_eq!(mint_id(7), "c00000007");
         assert!(mint_id(99_999_999).bytes().all(|b| b.is_ascii_alphanumeric()));
         assert_eq!(mint_id(99_999_999).len(), 9);
+    }
+
+    #[test]
+    fn only_a_reason_that_is_known_to_say_so_makes_an_answer_whole() {
+        for whole in WHOLE.into_iter().chain(["STOP", " end_turn ", "tool-calls"]) {
+            assert_eq!(Cut::of_reason(whole), None, "{whole}");
+        }
+        for (reason, cut) in [
+            ("length", Cut::Length),
+            ("max_tokens", Cut::Length),
+            ("MAX_TOKENS", Cut::Length),
+            ("model_length", Cut::Length),
+            ("content_filter", Cut::Filter),
+            ("SAFETY", Cut::Filter),
+            ("content-filter", Cut::Filter),
+            ("error", Cut::Other("error".into())),
+            ("malformed_function_call", Cut::Other("malformed_function_call".into())),
+        ] {
+            assert!(cut.told().contains("none of its calls ran"));
+            assert_eq!(Cut::of_reason(reason), Some(cut), "{reason}");
+        }
     }
 
     #[test]

@@ -140,7 +140,7 @@ fn each_misfit_names_place_value_and_expectation() {
         said(r#"{"path": "", "offset": 0, "mode": "x"}"#),
         "the arguments do not fit the tool: at `/mode` (line 1, column 35) found `\"x\"`, expected one of \
          [\"text\",\"bytes\"]; at `/offset` (line 1, column 24) found `0`, expected at least 1; at `/path` (line 1, \
-         column 10) found `\"\"`, expected at least 1 characters"
+         column 10) found `\"\"`, expected at least 1 character"
     );
     let long = format!(r#"{{"path": "{}"}}"#, "x".repeat(500));
     assert!(said(&long).len() < 250, "the value is cut: {}", said(&long));

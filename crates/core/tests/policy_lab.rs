@@ -1,7 +1,7 @@
 //! The policy lab: examples told one by one, tables of expectations, the difference of two policies.
 
 use enclos_core::policy::{
-    Difference, Direction, Layer, Policy, Preset, Role, Scope, Seen, Surface, is_cases, read_cases,
+    Difference, Direction, Layer, Policy, Preset, Role, Scope, Seen, Surface, cases_at, read_cases,
 };
 use enclos_core::verdict::Verdict;
 use serde_json::json;
@@ -240,6 +240,7 @@ fn a_scope_that_was_only_named_otherwise_is_no_difference() {
 
 #[test]
 fn a_table_of_expectations_is_known_by_its_rows() {
-    assert!(is_cases("[[case]]\ncommand = \"ls\"\nverdict = \"ask\"\n"));
-    assert!(!is_cases("name = \"p\"\n") && !is_cases("[[case]"));
+    assert_eq!(cases_at("\n[[case]]\ncommand = \"ls\"\nverdict = \"ask\"\n"), Some(2));
+    assert_eq!(cases_at("case = 3\n"), Some(0));
+    assert_eq!((cases_at("name = \"p\"\n"), cases_at("[[case]")), (None, None));
 }

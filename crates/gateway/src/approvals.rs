@@ -10,7 +10,7 @@ use enclos_core::args::Schema;
 use enclos_core::decision::DecidedBy;
 use enclos_core::ids::{CallId, RuleId, SessionId};
 use enclos_core::policy::Role;
-use enclos_core::session::{Approval, Event, Grant, Outcome, Phase, Remember, Session, Settlement};
+use enclos_core::session::{Approval, Event, Grant, Outcome, Pattern, Phase, Remember, Session, Settlement};
 use enclos_protocol::card::Card;
 use enclos_protocol::error::{ApiError, Fault};
 use enclos_protocol::event::ApprovalState;
@@ -21,7 +21,7 @@ use enclos_store::{Lease, LeaseError, SessionFilter, Store};
 use crate::clock::{Clock, rfc3339};
 use crate::control;
 use crate::identity::Person;
-use crate::session::{self, Facts, Said, answer_event, checked, over, record_beside, state_view};
+use crate::session::{self, Facts, Here, Past, Said, answer_event, checked, over, record_beside, state_view};
 use crate::sessions::{self, of_store};
 
 /// What is needed to see and answer questions.
@@ -50,10 +50,10 @@ impl Desk {
         let rows = self.store.sessions(&filter).map_err(|error| of_store(&error))?;
         let mut waiting = Vec::new();
         for row in rows.into_iter().filter(|row| row.state == "waiting_approval") {
-            let (state, _) = session::replay(&self.store, &row.id)?;
+            let past = Past::read(&self.store, &row.id)?;
             let live = control::is_live(&self.run, &row.id);
-            for (_, approval) in state.pending() {
-                let card = self.card(&row.id, &approval.id)?;
+            for (_, approval) in past.state.pending() {
+                let card = past.card(&approval.id);
                 waiting.push((approval.expires_us, self.row(&row.id, approval, card, live)));
             }
         }
@@ -80,41 +80,27 @@ impl Desk {
         }
     }
 
-    /// The card of a question, as the session told it.
-    fn card(&self, session: &SessionId, approval: &str) -> Result<Option<Card>, ApiError> {
-        let events = self.store.events(session).map_err(|error| of_store(&error))?;
-        let mut cards =
-            events.iter().rev().filter(|event| event.kind == "approval.requested").filter_map(|event| {
-                match serde_json::from_slice(event.content.as_deref()?).ok()? {
-                    Event::Asked { approval: asked, card, .. } if asked.id == approval => {
-                        serde_json::from_value::<Card>(card).ok()
-                    }
-                    _ => None,
-                }
-            });
-        Ok(cards.next())
-    }
-
     /// Finds a question by its name, whatever became of it.
     ///
     /// # Errors
     /// When no open session of this person has a question of that name.
     pub(crate) fn find(&self, name: &str) -> Result<Found, ApiError> {
         let unknown = || {
-            ApiError::new(Fault::Usage, format!("there is no approval `{name}`"))
+            ApiError::new(Fault::NotFound, format!("there is no approval `{name}`"))
                 .hint("`enclos approvals` lists those that wait")
         };
         let tail = name.strip_prefix("ap_").and_then(|rest| rest.split_once('_')).map(|(tail, _)| tail);
         let tail = tail.filter(|tail| !tail.is_empty()).ok_or_else(unknown)?;
         let rows = self.store.sessions(&SessionFilter::default()).map_err(|error| of_store(&error))?;
         for row in rows.into_iter().filter(|row| row.id.as_str().ends_with(tail) && row.extra.is_some()) {
-            let (state, _) = session::replay(&self.store, &row.id)?;
-            if state.approval(name).is_none() {
+            let past = Past::read(&self.store, &row.id)?;
+            if past.state.approval(name).is_none() {
                 continue;
             }
+            let card = past.card(name);
+            let state = past.state;
             let call = state.pending().find(|(_, asked)| asked.id == name);
             let call = call.map(|(call, asked)| (call.clone(), asked.clone()));
-            let card = self.card(&row.id, name)?;
             return Ok(Found { session: row.id, state, card, call });
         }
         Err(unknown())
@@ -143,7 +129,7 @@ impl Desk {
         };
         match reply {
             Reply::Taken | Reply::Counted { .. } => {
-                let (state, _) = session::replay(&self.store, &found.session)?;
+                let state = session::replay(&self.store, &found.session)?;
                 let told = state.approval(&name).map(|(state, by)| (state_view(state), by.cloned()));
                 let (state, decided_by) = told.unwrap_or((ApprovalState::Pending, None));
                 Ok(Answered { approval: name, session: found.session, state, decided_by, live })
@@ -162,7 +148,7 @@ impl Desk {
     ) -> Result<Reply, ApiError> {
         let lease = self.lease(id)?;
         // What was read before the lease may be old by now.
-        let (mut state, _) = session::replay(&self.store, id)?;
+        let mut state = session::replay(&self.store, id)?;
         let pending = state.pending().find(|(_, asked)| asked.id == name);
         let Some((call, asked)) = pending.map(|(call, asked)| (call.clone(), asked.clone())) else {
             return Ok(over(&state, name));
@@ -196,15 +182,14 @@ impl Desk {
         let program = |name: &str| DecidedBy::Automation(RuleId::new(name));
         let human = DecidedBy::Human(self.person.user.clone());
         let by = |name: &str| if at_terminal { human.clone() } else { program(name) };
+        let here = Here { person: &self.person.user, role: Role::Owner };
         match order {
             Order::Approve { for_session, pattern, .. } => {
                 let exact = if for_session { Remember::Exact } else { Remember::Nothing };
                 let said = Said::Yes(pattern.map_or(exact, Remember::Pattern));
-                answer_event(state, call, said, &by("cli.approve"), Role::Owner)
+                answer_event(state, call, said, &by("cli.approve"), here)
             }
-            Order::Reject { word, .. } => {
-                answer_event(state, call, Said::No(word), &by("cli.reject"), Role::Owner)
-            }
+            Order::Reject { word, .. } => answer_event(state, call, Said::No(word), &by("cli.reject"), here),
             Order::Edit { arguments, .. } => {
                 let of_call = state.calls().iter().find(|known| known.id() == call);
                 let tool = of_call.and_then(|call| {
@@ -213,7 +198,7 @@ impl Desk {
                 let tool = tool.ok_or_else(|| "there is no such tool".to_owned())?;
                 let schema = Schema::new(&tool.schema).map_err(|error| error.to_string())?;
                 checked(&schema, &arguments)?;
-                answer_event(state, call, Said::Other(arguments), &by("cli.edit"), Role::Owner)
+                answer_event(state, call, Said::Other(arguments), &by("cli.edit"), here)
             }
             _ => Err("this is no answer to a question".to_owned()),
         }
@@ -240,7 +225,7 @@ impl Desk {
             return Ok(());
         }
         let lease = self.lease(id)?;
-        let (state, _) = session::replay(&self.store, id)?;
+        let state = session::replay(&self.store, id)?;
         if let Phase::Closed(_) = state.phase() {
             let message = format!("the session `{id}` is closed already: there is nothing to stop");
             return Err(
@@ -249,7 +234,7 @@ impl Desk {
         }
         let reason = format!("stopped by {}", self.person.user);
         let closed = Event::Closed { outcome: Outcome::Stopped, reason };
-        session::close_quietly(&lease, &self.clock, &closed, &Facts::new())?;
+        session::close_quietly(&lease, &self.clock, &closed, &session::facts_of_end(&state))?;
         if let Ok(folder) = self.store.session_dir(id) {
             sessions::remove_layer(&folder.join("layer"));
         }
@@ -262,8 +247,8 @@ impl Desk {
         let rows = self.store.sessions(&filter).map_err(|error| of_store(&error))?;
         let mut found = Vec::new();
         for row in rows.into_iter().filter(|row| of.is_none_or(|of| *of == row.id) && row.extra.is_some()) {
-            let (state, _) = session::replay(&self.store, &row.id)?;
-            found.extend(state.grants().iter().map(|grant| grant_row(&row.id, grant)));
+            let past = Past::read(&self.store, &row.id)?;
+            found.extend(past.state.grants().iter().map(|grant| grant_row(&row.id, grant, &past)));
         }
         Ok(found)
     }
@@ -275,7 +260,7 @@ impl Desk {
     pub(crate) async fn revoke(&self, grant: &str) -> Result<GrantRow, ApiError> {
         let known = self.grants(None)?.into_iter().find(|row| row.grant == grant);
         let row = known.ok_or_else(|| {
-            ApiError::new(Fault::Usage, format!("there is no grant `{grant}` in an open session"))
+            ApiError::new(Fault::NotFound, format!("there is no grant `{grant}` in an open session"))
                 .hint("`enclos grants` lists them")
         })?;
         let sent = Sent { order: Order::RevokeGrant { grant: grant.to_owned() }, at_terminal: true };
@@ -284,7 +269,7 @@ impl Desk {
             reply
         } else {
             let lease = self.lease(&row.session)?;
-            let (mut state, _) = session::replay(&self.store, &row.session)?;
+            let mut state = session::replay(&self.store, &row.session)?;
             session::revoke(&mut state, &lease, self.clock.now_us(), grant, &self.person.user)
                 .await
                 .map_err(|halt| ApiError::new(Fault::Internal, halt.to_string()))?
@@ -296,15 +281,24 @@ impl Desk {
     }
 }
 
-fn grant_row(session: &SessionId, grant: &Grant) -> GrantRow {
+fn grant_row(session: &SessionId, grant: &Grant, past: &Past) -> GrantRow {
+    let uses = past.uses(&grant.id);
+    // A grant has the number of the question that it came with.
+    let card = grant.id.strip_prefix("gr_").and_then(|of| past.card(&format!("ap_{of}")));
+    let exact = card.filter(|_| matches!(grant.pattern, Pattern::Exact { .. }));
     GrantRow {
         grant: grant.id.clone(),
         session: session.clone(),
         tool: grant.bound.tool.clone(),
         pattern: grant.pattern.in_words(),
+        arguments: exact.and_then(|card| serde_json::from_str(&card.arguments).ok()),
         rule: grant.bound.rule.as_str().to_owned(),
         by: grant.by.as_str().to_owned(),
         given: rfc3339(grant.given_us),
+        expires: "with the session".to_owned(),
+        policy_digest: grant.bound.policy.as_str().to_owned(),
+        uses: uses.count,
+        last_used: uses.last_us.map(rfc3339),
         revoked_by: grant.revoked.as_ref().map(|user| user.as_str().to_owned()),
     }
 }

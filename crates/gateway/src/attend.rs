@@ -157,6 +157,6 @@ impl Shown {
 
     fn finish(&mut self, exit_code: u8, next_step: String) {
         let session_state = SessionState::WaitingApproval;
-        self.teller.tell(Body::Finished { exit_code, session_state, next_step });
+        self.teller.tell(Body::Finished { exit_code, session_state, next_step, error: None });
     }
 }

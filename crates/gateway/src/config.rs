@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use enclos_core::budget::{self, Limits};
 use enclos_core::policy::ExecutionBackend;
 use enclos_protocol::env::{self, Environment};
-use enclos_protocol::error::{ApiError, Fault};
+use enclos_protocol::error::{ApiError, Fault, Place};
 use serde::Deserialize;
 
 use crate::backend;
@@ -153,7 +153,8 @@ fn projects(files: &[Written]) -> Result<BTreeMap<PathBuf, ScopeName>, ApiError>
     for file in files.iter().rev() {
         let mut own = BTreeMap::new();
         for (path, repo) in &file.projects {
-            let refuse = |why: String| ApiError::new(Fault::Usage, format!("`projects.\"{path}\"` {why}"));
+            let field = format!("projects.\"{path}\"");
+            let refuse = |why: String| configured(format!("`{field}` {why}")).at(Place::field(&*field));
             let project = ScopeName::project(path)?;
             if !repo.is_absolute() {
                 let why = format!("is `{}`: expected the absolute path of a repository", repo.display());
@@ -180,14 +181,15 @@ impl Numbers<'_> {
     fn read(&mut self, variable: &str, key: &str, default: u64, least: u64) -> Result<u64, ApiError> {
         let in_files = self.files.iter().find_map(|file| file.execution.number(key));
         let written = match (self.environment.get(variable), in_files) {
-            (Some(text), _) => Some(budget::read_limit(variable, text, least)),
-            (None, Some(value)) => {
-                Some(budget::read_limit(&format!("execution.{key}"), &value.to_string(), least))
-            }
+            (Some(text), _) => Some((variable.to_owned(), text.to_owned())),
+            (None, Some(value)) => Some((format!("execution.{key}"), value.to_string())),
             (None, None) => None,
         };
-        let value = written.transpose().map_err(|bad| ApiError::new(Fault::Usage, bad.to_string()))?;
-        let value = value.unwrap_or(default);
+        let read = |(field, text): (String, String)| {
+            let bad = |bad: budget::BadLimit| configured(bad.to_string()).at(Place::field(&*field));
+            budget::read_limit(&field, &text, least).map_err(bad)
+        };
+        let value = written.map(read).transpose()?.unwrap_or(default);
         if value != default {
             let side = if value > default { "looser" } else { "tighter" };
             self.announced.push(format!("{key} is {value}, {side} than the default {default}"));
@@ -215,16 +217,21 @@ impl Execution {
 fn place(written: Option<&str>) -> Result<(), ApiError> {
     match written {
         None | Some("workstation") => Ok(()),
-        Some("server") => Err(ApiError::new(
-            Fault::Usage,
-            "`ENCLOS_AGENT_EXECUTION` is `server`: this build has no execution host",
-        )
-        .hint("unset it, or set it to `workstation`, to run in a sandbox on this machine")),
-        Some(other) => Err(ApiError::new(
-            Fault::Usage,
-            format!("`ENCLOS_AGENT_EXECUTION` is `{other}`: expected `workstation` or `server`"),
-        )),
+        Some("server") => {
+            Err(configured("`ENCLOS_AGENT_EXECUTION` is `server`: this build has no execution host")
+                .at(Place::field(env::EXECUTION))
+                .hint("unset it, or set it to `workstation`, to run in a sandbox on this machine"))
+        }
+        Some(other) => Err(configured(format!(
+            "`ENCLOS_AGENT_EXECUTION` is `{other}`: expected `workstation` or `server`"
+        ))
+        .at(Place::field(env::EXECUTION))),
     }
+}
+
+/// A mistake in what configures this gateway.
+fn configured(message: impl Into<String>) -> ApiError {
+    ApiError::new(Fault::Configuration, message)
 }
 
 fn read_if_there(file: &Path) -> Result<Option<String>, ApiError> {
@@ -232,7 +239,8 @@ fn read_if_there(file: &Path) -> Result<Option<String>, ApiError> {
         Ok(text) => Ok(Some(text)),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
         Err(error) => {
-            Err(ApiError::new(Fault::Usage, format!("`{}` cannot be read: {error}", file.display())))
+            let name = file.display().to_string();
+            Err(configured(format!("`{name}` cannot be read: {error}")).at(Place::line(name, 0)))
         }
     }
 }
@@ -243,7 +251,9 @@ fn parse(file: &Path, text: &str) -> Result<Written, ApiError> {
             .span()
             .map_or(1, |span| text.get(..span.start).map_or(1, |head| head.matches('\n').count() + 1));
         let message = format!("`{}`, line {line}: {}", file.display(), error.message());
-        ApiError::new(Fault::Usage, message).hint("mend or remove that line; nothing was started")
+        configured(message)
+            .at(Place::line(file.display().to_string(), line))
+            .hint("mend or remove that line; nothing was started")
     })
 }
 
@@ -269,7 +279,8 @@ mod tests {
     fn what_cannot_be_read_is_refused_and_never_taken_for_a_default() {
         for variable in [env::MAX_ACTIONS, env::MAX_MINUTES, env::MAX_TOKENS, env::COMMAND_SECONDS] {
             let error = of("", &[(variable, "many")]).unwrap_err();
-            assert_eq!(error.fault, Fault::Usage);
+            assert_eq!(error.fault, Fault::Configuration);
+            assert_eq!(error.place.field.as_deref(), Some(variable));
             assert!(error.message.contains(variable) && error.message.contains("`many`"), "{error}");
         }
         assert!(of("[execution]\nsession_max_actions = 0\n", &[]).is_err());
@@ -280,6 +291,7 @@ mod tests {
         let error = of("model = \"m\"\n\n[execution]\nsession_max_action = 3\n", &[]).unwrap_err();
         assert!(error.message.contains("line 4"), "{error}");
         assert!(error.message.contains("session_max_action"), "{error}");
+        assert_eq!(*error.place, Place::line("config.toml", 4));
     }
 
     #[test]
@@ -358,7 +370,7 @@ mod tests {
         assert!(of("", &[(env::EXECUTION, "workstation")]).is_ok());
         for value in ["server", "Workstation", "", "cloud"] {
             let error = of("", &[(env::EXECUTION, value)]).unwrap_err();
-            assert_eq!(error.fault, Fault::Usage, "{value}");
+            assert_eq!(error.fault, Fault::Configuration, "{value}");
         }
     }
 }

@@ -55,6 +55,20 @@ pub(crate) fn is_live(run: &Path, id: &SessionId) -> bool {
     std::os::unix::net::UnixStream::connect(near).is_ok()
 }
 
+/// The sessions whose socket lies there although nobody listens: their process was killed.
+pub(crate) fn left(run: &Path) -> Vec<SessionId> {
+    let Ok(entries) = std::fs::read_dir(run) else { return Vec::new() };
+    let names = entries.filter_map(Result::ok).filter_map(|entry| entry.file_name().into_string().ok());
+    let sessions = names.filter_map(|name| SessionId::parse(name.strip_suffix(".sock")?));
+    sessions.filter(|id| !is_live(run, id)).collect()
+}
+
+/// Removes the socket of a session that nobody works on.
+pub(crate) fn remove_left(run: &Path, id: &SessionId) {
+    // What cannot be removed now is removed at the next start.
+    drop(std::fs::remove_file(socket(run, id)));
+}
+
 /// Listens for orders to a session. The lease is held, so a socket that lies there is a leftover.
 pub(crate) fn listen(run: &Path, id: &SessionId, orders: UnboundedSender<Remote>) -> io::Result<Control> {
     let path = socket(run, id);

@@ -4,12 +4,16 @@ use std::path::PathBuf;
 
 use enclos_core::args::{self, Args, Schema};
 use enclos_core::command::Reading;
-use enclos_core::policy::{Decision, Layer, MAX_BYTES, Policy, Role, Scope, Surface, Tool, is_cases};
+use enclos_core::policy::{Decision, Layer, Policy, Role, Scope, Surface, Tool};
 use enclos_core::verdict::Verdict;
 use enclos_protocol::api::{CommandQuestion, ExplainRequest};
-use enclos_protocol::error::{ApiError, Fault};
-use enclos_protocol::report::{Approve, CommandExplanation, Considered, Explanation, Judged, PolicyReport};
+use enclos_protocol::error::{ApiError, Fault, Place};
+use enclos_protocol::report::{
+    Approve, CommandExplanation, Considered, Explanation, FileDigest, Judged, PolicyReport,
+};
+use enclos_store::policy_digest;
 
+use crate::policies;
 use crate::session::{self, Question};
 
 fn usage(message: impl Into<String>) -> ApiError {
@@ -19,21 +23,14 @@ fn usage(message: impl Into<String>) -> ApiError {
 /// One of the words that a setting takes.
 fn word<T: serde::de::DeserializeOwned>(name: &str, text: &str) -> Result<T, ApiError> {
     serde_json::from_value(serde_json::Value::String(text.to_owned()))
-        .map_err(|error| usage(format!("{name} is `{text}`: {error}")))
+        .map_err(|error| usage(format!("{name} is `{text}`: {error}")).at(Place::field(name)))
 }
 
 /// Reads policy files, each as a policy of its own, with their examples.
 pub(crate) fn check(files: &[PathBuf]) -> Result<PolicyReport, ApiError> {
     let mut texts = Vec::new();
     for file in files {
-        let missing = || usage(format!("the policy file `{}` does not exist", file.display()));
-        let text = crate::policies::read(file, MAX_BYTES)?.ok_or_else(missing)?;
-        if is_cases(&text) {
-            let hint = format!("hold a policy against it: enclos policy test POLICY {}", file.display());
-            return Err(
-                usage(format!("`{}` is a table of expectations, not a policy", file.display())).hint(hint)
-            );
-        }
+        let text = policies::named(file)?;
         let own = file.file_name().is_some_and(|name| name == ".enclos.toml");
         texts.push((if own { Scope::Repository } else { Scope::Instance }, file.display().to_string(), text));
     }
@@ -41,15 +38,20 @@ pub(crate) fn check(files: &[PathBuf]) -> Result<PolicyReport, ApiError> {
         .iter()
         .map(|(scope, source, text)| Layer { scope: *scope, source: source.clone(), text })
         .collect();
-    let policy = Policy::load(&layers).map_err(|error| usage(error.to_string()))?;
+    let policy = Policy::load(&layers).map_err(|error| policies::refusal(&error))?;
     let notes = policy.overruled().iter().map(|rule| {
         format!("the rule {} counts no more: {} of the {} is stricter", rule.rule, rule.by, rule.by_scope)
+    });
+    let files = texts.iter().map(|(_, source, text)| FileDigest {
+        file: source.clone(),
+        digest: policy_digest(text).as_str().to_owned(),
     });
     Ok(PolicyReport {
         sources: texts.iter().map(|(scope, source, _)| format!("{scope}: {source}")).collect(),
         rules: policy.layers().iter().map(|layer| layer.rules as u64).sum(),
         examples: policy.examples() as u64,
         digest: policy.digest().as_str().to_owned(),
+        files: files.collect(),
         notes: notes.collect(),
     })
 }
@@ -83,7 +85,8 @@ pub(crate) fn call(policy: &Policy, request: &ExplainRequest) -> Result<Explanat
     let decision = match &request.args {
         None => session::verdict_of_tool(policy, tool, who.role, who.surface),
         Some(text) => {
-            let args = in_part(tool, text).map_err(|error| usage(format!("--args: {error}")))?;
+            let args = in_part(tool, text)
+                .map_err(|error| usage(format!("--args: {error}")).at(Place::field("--args")))?;
             let question = Question { tool, args: &args, role: who.role, surface: who.surface };
             session::verdict_of_part(policy, question)
         }

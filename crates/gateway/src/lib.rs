@@ -25,6 +25,7 @@ mod redact;
 mod repo;
 mod session;
 mod sessions;
+mod shown;
 mod tell;
 mod tool_result;
 mod trees;

@@ -1,16 +1,18 @@
 //! The gateway that a person runs for themselves: the whole API in this process.
+//!
+//! Here is what sessions are opened with; policy questions are in `policy`, change sets in `review`.
+
+mod policy;
+mod review;
 
 use std::cell::OnceCell;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use enclos_connect::model::{Model, ModelError, ModelSpec, Secret};
-use enclos_core::command;
 use enclos_core::decision::DecidedBy;
-use enclos_core::ids::{RuleId, SessionId};
+use enclos_core::ids::SessionId;
 use enclos_core::policy::Policy;
-use enclos_core::session::{Event, Outcome};
-use enclos_core::verdict::Verdict;
 use enclos_protocol::api::{
     Answering, At, Attached, CommandQuestion, ExplainRequest, Gateway, OpenRequest, PolicyChange,
     ResumeRequest, SandboxRequest,
@@ -24,7 +26,7 @@ use enclos_protocol::report::{
     Answered, ApprovalRow, Check, CommandExplanation, Explanation, Exported, GrantRow, PolicyReport,
     PolicySaved, PolicyText, PolicyVersion, SandboxRun, SessionDetail, SessionRow, Verification,
 };
-use enclos_store::{Lease, LeaseError, Store, StoreError};
+use enclos_store::{Lease, LeaseError, Store};
 use serde_json::{Map, Value, json};
 use tokio::sync::mpsc;
 
@@ -34,14 +36,13 @@ use crate::clock::Clock;
 use crate::config::Config;
 use crate::control::{self, Control};
 use crate::identity::Person;
-use crate::lab::{self, Named, Replay, Side};
 use crate::places::Places;
-use crate::policies::{self, Choice, ScopeName, Sources, Wish};
+use crate::policies::{Choice, Sources};
 use crate::redact::Redactor;
 use crate::repo::Repo;
-use crate::session::{self, Again, Facts, Opening, Remote};
+use crate::session::{self, Again, Opening, Remote};
 use crate::sessions::{self, of_store};
-use crate::{changes, explain, journal, machine, undo};
+use crate::{explain, journal, machine, undo};
 
 /// Content of a closed session is kept so long, in microseconds: 30 days.
 const RETENTION_US: i64 = 30 * 24 * 3600 * 1_000_000;
@@ -87,44 +88,6 @@ impl Local {
         Redactor::new(key.into_iter().chain(self.keys().iter().map(String::as_str)))
     }
 
-    /// A policy that is named by files or a word, loaded in one of the ways that a policy is loaded.
-    /// `at`: where the one in force is meant.
-    fn side(&self, words: &[String], way: lab::Way, at: &At) -> Result<Side, ApiError> {
-        let named = Named::read(words)?;
-        match &named {
-            Named::Current => {
-                let repo = self.repo_at(at)?;
-                let (sources, policy) =
-                    self.in_force(Choice { preset: None, files: &[], repo: root(repo.as_ref()) })?;
-                Ok(Side { policy, sources: sources.described(), placed: true })
-            }
-            Named::Texts(texts) => {
-                // A folder that was named is one, whether or not it counts.
-                self.repo_at(at)?;
-                Ok(Side { policy: lab::load(texts, way)?, sources: named.sources(), placed: false })
-            }
-        }
-    }
-
-    /// The repository that counts. Where no session could be opened there is none, unless it was named.
-    fn repo_at(&self, at: &At) -> Result<Option<Repo>, ApiError> {
-        match at {
-            At::Nowhere => Ok(None),
-            At::Here(folder) => Ok(self.repo(folder).ok()),
-            At::Repo(folder) => self.repo(folder).map(Some),
-        }
-    }
-
-    /// The policy that a session would get, without opening one: a policy that is gone is not taken for none.
-    fn in_force(&self, choice: Choice<'_>) -> Result<(Sources, Policy), ApiError> {
-        match Store::open_read_only(self.places.state()) {
-            // Nothing was ever saved here.
-            Err(StoreError::NoStore { .. }) => self.policy(choice),
-            Err(error) => Err(of_store(&error)),
-            Ok(_) => self.settled(choice),
-        }
-    }
-
     /// The keys that the configuration names. One that cannot be read is an error where its model is used.
     fn keys(&self) -> Vec<String> {
         let files = self.config.models.values().filter_map(|model| model.key_file.as_ref());
@@ -137,21 +100,6 @@ impl Local {
 
     fn repo(&self, folder: &Path) -> Result<Repo, ApiError> {
         Repo::find(folder, self.home().as_deref(), &self.places, self.person.uid)
-    }
-
-    fn policy(&self, choice: Choice<'_>) -> Result<(Sources, Policy), ApiError> {
-        let preset = choice.preset.or(self.config.preset.as_deref().filter(|_| choice.files.is_empty()));
-        let project = self.config.project_of(choice.repo);
-        let sources = Sources::gather(&self.places, Choice { preset, ..choice }, project)?;
-        let policy = sources.load()?;
-        Ok((sources, policy))
-    }
-
-    /// The policy of a session: as [`Self::policy`], once files and versions are one.
-    fn settled(&self, choice: Choice<'_>) -> Result<(Sources, Policy), ApiError> {
-        let line = self.config.project_of(choice.repo).unwrap_or(&ScopeName::Instance).line();
-        policies::settle(&self.store()?, &self.places, &line, self.clock.now_us())?;
-        self.policy(choice)
     }
 
     /// The model that is meant, its window when it is configured, and its full specification.
@@ -188,21 +136,6 @@ impl Local {
             }
             LeaseError::Store(inner) => of_store(inner),
         })
-    }
-
-    /// The layer and the repository of a session whose change set can be handled.
-    fn made_by(&self, id: &SessionId) -> Result<(PathBuf, PathBuf), ApiError> {
-        let store = self.store()?;
-        let row = store.session(id).map_err(|error| of_store(&error))?;
-        if row.closed_us.is_some() {
-            let message = format!("the session `{id}` is closed: it has no change set any more");
-            return Err(
-                ApiError::new(Fault::Usage, message).hint(format!("see what happened: enclos show {id}"))
-            );
-        }
-        let layer = self.places.session(id).join("layer");
-        // The sealed half is believed, not the row that a listing shows.
-        Ok((Sealed::of(row.extra)?.repo, layer))
     }
 
     /// What a session is opened with, a new one and one that is taken up alike. Its control socket listens from here.
@@ -245,7 +178,7 @@ impl Local {
 
     /// Refuses a session whose undo was cut short.
     fn whole(&self, id: &SessionId) -> Result<(), ApiError> {
-        let (state, _) = session::replay(&self.store()?, id)?;
+        let state = session::replay(&self.store()?, id)?;
         undo::whole(&state, id)
     }
 
@@ -407,11 +340,7 @@ impl Gateway for Local {
     }
 
     fn diff(&self, session: &SessionId) -> Result<ChangeSetView, ApiError> {
-        let (repo, layer) = self.made_by(session)?;
-        self.whole(session)?;
-        let view = session::view(&repo, &layer)?;
-        changes::remember_shown(&self.places.session(session), &view.digest)?;
-        Ok(view)
+        self.shown(session)
     }
 
     fn apply(
@@ -420,43 +349,7 @@ impl Gateway for Local {
         files: Option<Vec<String>>,
         at_terminal: bool,
     ) -> Result<AppliedView, ApiError> {
-        let (repo, layer) = self.made_by(session)?;
-        let lease = self.take(session)?;
-        let set = session::change_set(&repo, &layer)?;
-        let (state, _) = session::replay(&self.store()?, session)?;
-        undo::whole(&state, session)?;
-        let told = state.review() == Some(&set.digest);
-        if !told && !changes::was_shown(&self.places.session(session), &set.digest) {
-            let message = "the change set is not the one that was shown last";
-            return Err(ApiError::new(Fault::Refused, message)
-                .hint(format!("look at it first: enclos diff {session}")));
-        }
-        // On the command line a file is accepted by naming it, a flagged one too.
-        let chosen = changes::Chosen { flagged: files.clone().unwrap_or_default(), files };
-        // A person answers at a terminal; what comes through a pipe is a program's answer.
-        let by = if at_terminal { self.human() } else { DecidedBy::Automation(RuleId::new("cli.apply")) };
-        let (view, record) = session::accept(&lease, &self.clock, &repo, &layer, &set.digest, &chosen, &by)?;
-        let applied = enclos_store::Record {
-            kind: "changeset.applied".to_owned(),
-            time_us: self.clock.now_us(),
-            entry: record,
-            ..enclos_store::Record::default()
-        };
-        lease.append_wait(vec![applied]).map_err(|error| of_store(&error))?;
-        if !view.left.is_empty() {
-            // What is left was shown with the rest, and is named again in the answer.
-            let rest = session::change_set(&repo, &layer)?;
-            changes::remember_shown(&self.places.session(session), rest.digest.as_str())?;
-        }
-        if view.left.is_empty() {
-            let event = Event::Closed {
-                outcome: Outcome::Accepted,
-                reason: "the change set was accepted".to_owned(),
-            };
-            session::close_quietly(&lease, &self.clock, &event, &Facts::new())?;
-            sessions::remove_layer(&layer);
-        }
-        Ok(view)
+        self.accept(session, files, at_terminal)
     }
 
     async fn undo(
@@ -480,11 +373,7 @@ impl Gateway for Local {
     }
 
     fn discard(&self, session: &SessionId) -> Result<(), ApiError> {
-        let (_, layer) = self.made_by(session)?;
-        let lease = self.take(session)?;
-        session::discard(&lease, &self.clock, &self.human())?;
-        sessions::remove_layer(&layer);
-        Ok(())
+        self.throw_away(session)
     }
 
     fn policy_check(&self, files: &[PathBuf]) -> Result<PolicyReport, ApiError> {
@@ -492,60 +381,31 @@ impl Gateway for Local {
     }
 
     fn policy_save(&self, scope: &str, change: &PolicyChange) -> Result<PolicySaved, ApiError> {
-        let scope = ScopeName::parse(scope)?;
-        let author = self.person.user.as_str().to_owned();
-        policies::save(&self.store()?, &self.places, self.clock.now_us(), Wish { scope, change, author })
+        self.save_policy(scope, change)
     }
 
     fn policy_history(&self, scope: Option<&str>) -> Result<Vec<PolicyVersion>, ApiError> {
-        let scope = scope.map(ScopeName::parse).transpose()?;
-        policies::history(&self.store()?, &self.places, scope.as_ref(), self.clock.now_us())
+        self.history_of_policy(scope)
     }
 
     fn policy_show(&self, scope: &str) -> Result<PolicyText, ApiError> {
-        let (store, scope, now_us) = (self.store()?, ScopeName::parse(scope)?, self.clock.now_us());
-        policies::settle(&store, &self.places, std::slice::from_ref(&scope), now_us)?;
-        policies::show(&store, &self.places, &scope, now_us)
+        self.show_policy(scope)
     }
 
     fn policy_test(&self, words: &[String], at: &At) -> Result<TestReport, ApiError> {
-        let (tables, policy) = lab::apart(words);
-        let policy = if policy.is_empty() { vec![lab::CURRENT.to_owned()] } else { policy };
-        lab::test(self.side(&policy, Policy::load_to_test, at)?, &tables)
+        self.test_policy(words, at)
     }
 
     fn policy_diff(&self, old: &str, new: &str, at: &At) -> Result<DifferenceReport, ApiError> {
-        let side = |word: &str| self.side(&[word.to_owned()], Policy::load_standing, at);
-        Ok(lab::diff(side(old)?, side(new)?))
+        self.diff_policies(old, new, at)
     }
 
     fn policy_simulate(&self, request: &SimulateRequest) -> Result<Simulation, ApiError> {
-        let named = Named::read(&request.policy)?;
-        // A candidate that does not load by itself is an error, before any session is looked at.
-        let sources = self.side(&request.policy, Policy::load, &request.at)?.sources;
-        let candidate = |repo: &Path| match &named {
-            Named::Current => {
-                self.in_force(Choice { preset: None, files: &[], repo: Some(repo) }).map(|(_, policy)| policy)
-            }
-            Named::Texts(texts) => lab::load_in(texts, repo),
-        };
-        let (store, redactor) = (self.store()?, self.redactor()?);
-        let replay = Replay {
-            store: &store,
-            redactor: &redactor,
-            now_us: self.clock.now_us(),
-            sources,
-            candidate: &candidate,
-        };
-        lab::simulate(&replay, request)
+        self.simulate_policy(request)
     }
 
     fn policy_explain(&self, request: &ExplainRequest) -> Result<Explanation, ApiError> {
-        let repo = self.repo_at(&request.at)?;
-        let choice =
-            Choice { preset: request.preset.as_deref(), files: &request.policy, repo: root(repo.as_ref()) };
-        let (_, policy) = self.in_force(choice)?;
-        explain::call(&policy, request)
+        self.explain_call(request)
     }
 
     fn explain_command(
@@ -553,20 +413,7 @@ impl Gateway for Local {
         question: &CommandQuestion,
         text: &str,
     ) -> Result<CommandExplanation, ApiError> {
-        if let Some(base) =
-            question.base.as_deref().filter(|_| question.preset.is_none() && question.policy.is_empty())
-        {
-            let base: Verdict = base.parse().map_err(|error: enclos_core::verdict::UnknownVerdict| {
-                ApiError::new(Fault::Usage, error.to_string())
-            })?;
-            let reading = command::judge(text, &command::Rules { base, contained: false, freed: &[] });
-            return Ok(CommandExplanation { reading, judged: None });
-        }
-        let repo = self.repo_at(&question.at)?;
-        let choice =
-            Choice { preset: question.preset.as_deref(), files: &question.policy, repo: root(repo.as_ref()) };
-        let (_, policy) = self.in_force(choice)?;
-        explain::command(&policy, question, text)
+        self.explain_text(question, text)
     }
 
     fn sandbox_run(
@@ -599,10 +446,6 @@ impl Gateway for Local {
     fn doctor(&self) -> Vec<Check> {
         machine::doctor(&self.places, &self.config)
     }
-}
-
-fn root(repo: Option<&Repo>) -> Option<&Path> {
-    repo.map(|repo| repo.root.as_path())
 }
 
 fn absolute(files: Vec<PathBuf>) -> Vec<PathBuf> {

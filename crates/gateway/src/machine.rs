@@ -47,7 +47,8 @@ pub(crate) fn run(
             output(is_stderr, bytes);
             if is_stderr { stderr.extend_from_slice(bytes) } else { stdout.extend_from_slice(bytes) }
         };
-        let exit = effects::run_for_person(&sandbox, &request.text, &mut take)
+        let keep = policy.settings().output_keep;
+        let exit = effects::run_for_person(&sandbox, &request.text, request.pty, keep, &mut take)
             .map_err(|error| ApiError::new(Fault::Internal, error.to_string()))?;
         runs.push(command_run(&exit, &stdout, &stderr));
     }

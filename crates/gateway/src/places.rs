@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use enclos_core::ids::SessionId;
 use enclos_protocol::env::{self, Environment};
-use enclos_protocol::error::{ApiError, Fault};
+use enclos_protocol::error::{ApiError, Fault, Place};
 
 /// The folders of a gateway.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -26,7 +26,7 @@ impl Places {
         let under_home = |tail: &str| match environment.get(env::HOME) {
             Some(home) => Ok(absolute(env::HOME, home)?.join(tail)),
             None => Err(ApiError::new(
-                Fault::Usage,
+                Fault::Configuration,
                 "there is no place for the state of Enclos: neither `ENCLOS_HOME` nor `HOME` is set",
             )
             .hint("set ENCLOS_HOME to a folder of your own")),
@@ -78,7 +78,9 @@ fn absolute(variable: &str, text: &str) -> Result<PathBuf, ApiError> {
         return Ok(path);
     }
     let message = format!("`{variable}` is `{text}`: expected an absolute path");
-    Err(ApiError::new(Fault::Usage, message).hint(format!("set {variable} to a path that begins with /")))
+    Err(ApiError::new(Fault::Configuration, message)
+        .at(Place::field(variable))
+        .hint(format!("set {variable} to a path that begins with /")))
 }
 
 #[cfg(test)]

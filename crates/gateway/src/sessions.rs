@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use enclos_core::ids::SessionId;
-use enclos_core::session::Outcome as CoreOutcome;
+use enclos_core::session::{Outcome as CoreOutcome, Session};
 use enclos_protocol::error::{ApiError, Fault};
 use enclos_protocol::event::{Outcome, SessionState};
 use enclos_protocol::report::{SessionDetail, SessionRow, TimelineLine};
@@ -36,11 +36,20 @@ pub(crate) fn remove_layer(layer: &Path) {
 }
 
 /// Mends what processes that ended too early left: an application that was cut short is finished or taken back, and
-/// what closed sessions wrote is removed.
+/// what closed sessions wrote is removed, and so are sockets that nobody listens on.
 ///
 /// # Errors
 /// When an application cannot be mended: nothing is started on a tree that is half one thing and half another.
 pub(crate) fn sweep(store: &Store, places: &Places) -> Result<(), ApiError> {
+    let run = places.run();
+    for id in crate::control::left(&run) {
+        // Of a session that is only being opened there is no row yet: its process listens in a moment.
+        if store.session(&id).is_ok() {
+            store
+                .while_free(&id, || crate::control::remove_left(&run, &id))
+                .map_err(|error| of_store(&error))?;
+        }
+    }
     let Ok(folders) = std::fs::read_dir(places.state().join("sessions")) else { return Ok(()) };
     for folder in folders.filter_map(Result::ok) {
         crate::changes::recover(&folder.path())?;
@@ -57,8 +66,8 @@ pub(crate) fn sweep(store: &Store, places: &Places) -> Result<(), ApiError> {
 /// An error of the store, for a person.
 pub(crate) fn of_store(error: &StoreError) -> ApiError {
     let fault = match error {
-        StoreError::UnknownSession(_)
-        | StoreError::BadSession(_)
+        StoreError::UnknownSession(_) => Fault::NotFound,
+        StoreError::BadSession(_)
         | StoreError::NoStore { .. }
         | StoreError::Place { .. }
         | StoreError::Permissions { .. }
@@ -72,7 +81,18 @@ pub(crate) fn of_store(error: &StoreError) -> ApiError {
 /// All sessions, newest first.
 pub(crate) fn list(store: &Store, places: &Places) -> Result<Vec<SessionRow>, ApiError> {
     let rows = store.sessions(&SessionFilter::default()).map_err(|error| of_store(&error))?;
-    Ok(rows.into_iter().map(|row| listed(row, places)).collect())
+    let rows = rows.into_iter().map(|row| {
+        let row = listed(row, places);
+        // Nothing runs in a session that no process works on.
+        let state = if row.live { Some(session::replay(store, &row.session)?) } else { None };
+        Ok(SessionRow { background: state.map(|state| names(&state)).unwrap_or_default(), ..row })
+    });
+    rows.collect()
+}
+
+/// The commands at work in the background.
+fn names(state: &Session) -> Vec<String> {
+    state.background().iter().map(|running| running.name.clone()).collect()
 }
 
 fn listed(row: enclos_store::SessionRow, places: &Places) -> SessionRow {
@@ -83,6 +103,7 @@ fn listed(row: enclos_store::SessionRow, places: &Places) -> SessionRow {
         state: serde_json::from_value(word(&row.state)).unwrap_or(SessionState::Opening),
         outcome: row.outcome.and_then(|outcome| serde_json::from_value(word(&outcome)).ok()),
         repo: row.repo.display().to_string(),
+        background: Vec::new(),
         task: task.map_or("[erased]", |task| task.lines().next().unwrap_or("[a conversation]")).to_owned(),
         opened: rfc3339(row.created_us),
         session: row.id,
@@ -93,20 +114,23 @@ fn listed(row: enclos_store::SessionRow, places: &Places) -> SessionRow {
 pub(crate) fn show(store: &Store, places: &Places, id: &SessionId) -> Result<SessionDetail, ApiError> {
     let row = store.session(id).map_err(|error| of_store(&error))?;
     let events = store.events(id).map_err(|error| of_store(&error))?;
-    let (state, _) = session::replay(store, id)?;
+    let state = session::replay(store, id)?;
+    let (updated_us, entries) = (row.updated_us, row.entries);
     let opened = events.iter().find(|event| event.kind == "session.opened");
     let of_opened = |name: &str| {
         let entry: Option<Value> = opened.and_then(|event| serde_json::from_str(event.entry.get()).ok());
         entry.and_then(|entry| entry.get(name).and_then(Value::as_str).map(str::to_owned)).unwrap_or_default()
     };
+    let row = listed(row, places);
+    let background = if row.live { names(&state) } else { Vec::new() };
     Ok(SessionDetail {
         model: of_opened("model"),
         policy_digest: of_opened("policy"),
-        budget: session::budget_view(state.budget(), row.updated_us),
+        budget: session::budget_view(state.budget(), updated_us),
         timeline: events.iter().map(line).collect(),
-        entries: row.entries,
+        entries,
         head: store.head(id).map_err(|error| of_store(&error))?,
-        row: listed(row, places),
+        row: SessionRow { background, ..row },
     })
 }
 
@@ -117,8 +141,11 @@ fn line(event: &StoredEvent) -> TimelineLine {
 
 /// The telling fields of an entry, in one line.
 fn in_words(entry: &Value) -> String {
-    const TELLING: [&str; 19] = [
+    const TELLING: [&str; 22] = [
         "call",
+        "background",
+        "name",
+        "cause",
         "to",
         "last",
         "restored",

@@ -158,6 +158,8 @@ pub struct SandboxRequest {
     pub repeat: u32,
     /// A preset, for toolchains and limits.
     pub preset: Option<String>,
+    /// Whether it has a terminal of its own, which nobody types at.
+    pub pty: bool,
 }
 
 /// What a client may ask of a gateway.

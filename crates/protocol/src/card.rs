@@ -22,12 +22,18 @@ pub struct Card {
     pub files: Vec<String>,
     /// Files under dedicated control, with why.
     pub flagged: Vec<Flagged>,
+    /// Commands in the background that are at work, and may change files beside the call.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub beside: Vec<String>,
     /// The rule that asks.
     pub rule: RuleId,
     /// The scope of that rule, such as `project (balanced)`.
     pub scope: String,
     /// Why it asks, in one sentence.
     pub reason: String,
+    /// Whether somebody of this gateway can approve; else `needs` says who could.
+    #[serde(default = "yes")]
+    pub may_approve: bool,
     /// Whether an answer for the whole session (`s`) is offered.
     pub may_remember: bool,
     /// Patterns that may be granted for the session (`p`), the narrowest first; empty when none is offered.
@@ -45,6 +51,11 @@ pub struct Card {
     pub expires: String,
     /// Digest of what is approved.
     pub digest: String,
+}
+
+/// Of a card that was told before it said so.
+fn yes() -> bool {
+    true
 }
 
 /// The exact action of a card.

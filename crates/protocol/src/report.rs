@@ -8,6 +8,7 @@ use enclos_core::verdict::Verdict;
 use serde::{Deserialize, Serialize};
 
 use crate::card::Card;
+use crate::error::Place;
 use crate::event::{ApprovalState, BudgetView, Outcome, SessionState};
 
 /// A session in a listing.
@@ -28,6 +29,9 @@ pub struct SessionRow {
     pub opened: String,
     /// Whether a process works on it now.
     pub live: bool,
+    /// The names of its commands in the background that are at work.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub background: Vec<String>,
 }
 
 /// One session in full.
@@ -116,12 +120,27 @@ pub struct GrantRow {
     pub tool: String,
     /// What it answers, in words.
     pub pattern: String,
+    /// The arguments that it answers, where it answers exactly these.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub arguments: Option<serde_json::Value>,
     /// The rule whose question it answers.
     pub rule: String,
     /// Who gave it.
     pub by: String,
     /// When, RFC 3339 in UTC.
     pub given: String,
+    /// When it ends at the latest: `with the session`. A change of the policy ends it before.
+    #[serde(default)]
+    pub expires: String,
+    /// Digest of the policy under which alone it counts.
+    #[serde(default)]
+    pub policy_digest: String,
+    /// Calls that ran under it.
+    #[serde(default)]
+    pub uses: u64,
+    /// When the last of them started, RFC 3339 in UTC.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last_used: Option<String>,
     /// Who revoked it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub revoked_by: Option<String>,
@@ -178,10 +197,32 @@ pub struct PolicyReport {
     pub rules: u64,
     /// Examples that were checked.
     pub examples: u64,
-    /// Digest of the whole.
+    /// Digest of the policy that the files make together, as of the policy in force.
     pub digest: String,
+    /// Each file with the digest of its text, as of a saved version.
+    #[serde(default)]
+    pub files: Vec<FileDigest>,
     /// What a maintainer should know.
     pub notes: Vec<String>,
+}
+
+/// A file of a policy.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FileDigest {
+    /// The file.
+    pub file: String,
+    /// SHA-256 of its text.
+    pub digest: String,
+}
+
+/// What keeps a text from being a policy.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Mistake {
+    /// The file, the line, what is wrong and what was expected.
+    pub message: String,
+    /// Where it is.
+    #[serde(flatten)]
+    pub place: Place,
 }
 
 /// A policy that was saved.
@@ -195,6 +236,10 @@ pub struct PolicySaved {
     pub version: u64,
     /// SHA-256 of its text.
     pub digest: String,
+    /// Digest of the policy that this scope and the scopes above it make, as of the policy in force; `null` where they
+    /// make none.
+    #[serde(default)]
+    pub policy_digest: Option<String>,
     /// SHA-256 of the version before; `null` for the first.
     pub previous: Option<String>,
     /// Whether anything was changed: a text that is in force already makes no version.
@@ -239,8 +284,15 @@ pub struct PolicyText {
     pub file: String,
     /// SHA-256 of its text.
     pub digest: String,
-    /// The version that it is; `null` for a text that cannot be read.
+    /// Digest of the policy that this scope and the scopes above it make, as of the policy in force; `null` where they
+    /// make none.
+    #[serde(default)]
+    pub policy_digest: Option<String>,
+    /// The version that it is; `null` for a text that is not understood.
     pub version: Option<PolicyVersion>,
+    /// Why the text is not understood.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub problem: Option<Mistake>,
     /// The text.
     pub text: String,
 }

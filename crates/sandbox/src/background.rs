@@ -62,6 +62,9 @@ impl Part {
     }
 }
 
+/// Told of the end of a background command, once, from a thread of its own. It must not wait for the sandbox.
+pub(crate) type Ended = Box<dyn FnOnce(Background) + Send>;
+
 /// All background commands of a sandbox. Dropped after its processes are dead, it waits for its threads.
 #[derive(Debug, Default)]
 pub(crate) struct Jobs {
@@ -129,7 +132,7 @@ impl Jobs {
         self.list.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Starts `command` under `name`.
+    /// Starts `command` under `name`. `ended` is told its end.
     pub(crate) fn start(
         &self,
         shared: &Arc<Shared>,
@@ -137,6 +140,7 @@ impl Jobs {
         limits: &Limits,
         name: &str,
         command: &Command,
+        ended: Ended,
     ) -> Result<(), RunError> {
         let bad = |message: String| Err(RunError::BadCommand(message));
         let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"._-".contains(&byte);
@@ -169,17 +173,13 @@ impl Jobs {
         // Asked for before this returns: whoever ends it next ends it.
         let begun = run::begin(shared, id, milliseconds, command)?;
         let (theirs, shared) = (Arc::clone(&progress), Arc::clone(shared));
-        let thread = std::thread::Builder::new()
-            .name("background".into())
-            .spawn(move || follow(begun, &shared, &theirs))?;
-        list.push(Job {
-            name: name.to_owned(),
-            text: command.text.clone(),
-            id,
-            started: Instant::now(),
-            progress,
-            thread: Some(thread),
-        });
+        let (name, text) = (name.to_owned(), command.text.clone());
+        let told = (name.clone(), text.clone());
+        let thread = std::thread::Builder::new().name("background".into()).spawn(move || {
+            let (duration, output, end) = follow(begun, &shared, &theirs);
+            ended(Background { name: told.0, text: told.1, duration, output, end: Some(end) });
+        })?;
+        list.push(Job { name, text, id, started: Instant::now(), progress, thread: Some(thread) });
         Ok(())
     }
 
@@ -227,8 +227,8 @@ impl Jobs {
     }
 }
 
-/// A job's thread.
-fn follow(begun: Begun, shared: &Shared, progress: &Progress) {
+/// A job's thread. Gives how long it ran, what became of its output, and how it ended.
+fn follow(begun: Begun, shared: &Shared, progress: &Progress) -> (Duration, Counted, End) {
     let start = Instant::now();
     let ended = begun.follow(shared, &mut IntoLog(progress));
     let mut state = progress.state();
@@ -240,9 +240,11 @@ fn follow(begun: Begun, shared: &Shared, progress: &Progress) {
         }
         Err(error) => End::Failed(error.to_string()),
     };
-    state.end = Some((start.elapsed(), end));
+    let (duration, output) = (start.elapsed(), state.log.counted());
+    state.end = Some((duration, end.clone()));
     drop(state);
     progress.changed.notify_all();
+    (duration, output, end)
 }
 
 impl Drop for Jobs {

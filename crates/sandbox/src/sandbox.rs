@@ -147,8 +147,19 @@ impl Sandbox {
     /// sandbox is; a limit of time holds only when the command has one. At most [`crate::BACKGROUND_COMMANDS`] are at
     /// work at the same time, and all ceilings of the sandbox count them.
     pub fn start(&self, name: &str, command: &Command) -> Result<(), RunError> {
+        self.start_watched(name, command, |_| {})
+    }
+
+    /// As [`Sandbox::start`]; `ended` is told the end of the command, whatever brings it about, once and from another
+    /// thread. It must neither block nor hold the sandbox.
+    pub fn start_watched(
+        &self,
+        name: &str,
+        command: &Command,
+        ended: impl FnOnce(Background) + Send + 'static,
+    ) -> Result<(), RunError> {
         self.life.wait_for_limits()?;
-        self.jobs.start(&self.life.shared, self.request(), &self.limits, name, command)
+        self.jobs.start(&self.life.shared, self.request(), &self.limits, name, command, Box::new(ended))
     }
 
     /// The background commands, in the order of their start, those that have ended included.

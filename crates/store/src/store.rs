@@ -101,6 +101,19 @@ impl Store {
         Ok(Lease::new(self.clone(), Grant { session: id.clone(), number, epoch, keys }, lock))
     }
 
+    /// Does something about a session that nobody has leased, and that nobody can lease meanwhile. Gives whether it was
+    /// done.
+    pub fn while_free(&self, id: &SessionId, act: impl FnOnce()) -> Result<bool, StoreError> {
+        match SessionLock::take(&self.0.place.session_lock(well_formed(id)?)) {
+            Ok(_lock) => {
+                act();
+                Ok(true)
+            }
+            Err(LeaseError::Held { .. }) => Ok(false),
+            Err(LeaseError::Store(error)) => Err(error),
+        }
+    }
+
     /// The key that commits to content of a session.
     pub fn commit_key(&self, id: &SessionId) -> Result<CommitKey, StoreError> {
         let wrapped: Option<Option<Vec<u8>>> = self

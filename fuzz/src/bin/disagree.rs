@@ -1,11 +1,11 @@
 //! `disagree [COUNT [SEED]]`: holds mutations of the tables against bash and `brush-parser`, and prints what nobody has
-//! explained. With a fixed seed; what one prints, everyone can print again.
+//! explained. With a fixed seed; what one prints, everyone can print again, and other seeds are other parts of a longer run.
 
 use enclos_core::command::{Rules, judge};
 use enclos_core::verdict::Verdict;
 use enclos_fuzz::{oracles, tables};
 
-const FRAGMENTS: [&str; 56] = [
+const FRAGMENTS: [&str; 68] = [
     "(",
     ")",
     "{ ",
@@ -62,7 +62,22 @@ const FRAGMENTS: [&str; 56] = [
     "&>",
     "<<<",
     "@(",
+    "`",
+    "<<E\n",
+    "<<-E\n",
+    "<<'E'\n",
+    "\nE\n",
+    "${x",
+    "${a[",
+    ":-",
+    "$((",
+    "$[",
+    "$\"",
+    "\\\n",
 ];
+
+/// Texts that bash is asked at once.
+const BATCH: u64 = 64;
 
 struct Dice(u64);
 
@@ -105,32 +120,39 @@ fn main() {
     let (count, seed) = (number(10_000), number(0x5eed));
     let (texts, mut dice) = (tables::commands(), Dice(seed.max(1)));
     let rules = Rules { base: Verdict::Allow, contained: false, freed: &[] };
+    let unreadable = |text: &str| judge(text, &rules).unreadable;
     let (mut explained, mut unexplained, mut brush) = (0_u64, 0_u64, [0_u64; 2]);
-    for _ in 0..count {
-        let text = mutated(&mut dice, &texts);
-        if text.chars().any(|c| c.is_control() && !"\n\t".contains(c)) {
-            continue;
-        }
-        let unreadable = judge(&text, &rules).unreadable;
-        let Some(bash) = oracles::bash_accepts(&text) else { return println!("no bash to compare with") };
-        if let Some(taken) = oracles::brush_accepts(&text) {
-            brush[usize::from(taken == unreadable.is_none())] += 1;
-        }
-        match unreadable {
-            Some(found) if bash && oracles::is_explained(&text, &found.reason) => explained += 1,
-            Some(found) if bash => {
-                unexplained += 1;
-                println!("refused, and bash takes it: {text:?}: {found}");
+    let mut left = count;
+    while left > 0 {
+        let batch = (0..left.min(BATCH)).map(|_| mutated(&mut dice, &texts));
+        let readable = |text: &String| !text.chars().any(|c| c.is_control() && !"\n\t".contains(c));
+        let batch: Vec<String> = batch.filter(readable).collect();
+        left -= left.min(BATCH);
+        let Some(answers) = oracles::bash_accepts(&batch) else { return println!("no bash to compare with") };
+        for (text, bash) in batch.iter().zip(answers) {
+            let found = unreadable(text);
+            if found.is_none() == bash {
+                continue;
             }
-            None if !bash => {
-                unexplained += 1;
-                println!("taken, and bash refuses it: {text:?}");
+            if let Some(taken) = oracles::brush_accepts(text) {
+                brush[usize::from(taken == bash)] += 1;
             }
-            _ => {}
+            match found {
+                Some(found) if oracles::is_explained(&found.reason) => explained += 1,
+                Some(found) => {
+                    unexplained += 1;
+                    println!("refused, and bash takes it: {text:?}: {found}");
+                }
+                None => {
+                    unexplained += 1;
+                    println!("taken, and bash refuses it: {text:?}");
+                }
+            }
         }
     }
     println!(
-        "{count} texts: {explained} explained, {unexplained} not; brush-parser agrees on {} and not on {}",
+        "{count} texts: {explained} differences explained, {unexplained} not; brush-parser sides with bash on {} of \
+         them, with the reader on {}",
         brush[1], brush[0]
     );
 }

@@ -14,7 +14,7 @@ use crate::cli::{ApproveArgs, GrantsArgs, GrantsCommand, JsonArgs, RejectArgs};
 use crate::commands::Context;
 use crate::error::CommandError;
 use crate::exit::Exit;
-use crate::layout::Row;
+use crate::layout::{Gutter, Row, name};
 use crate::render::card;
 use crate::render::table::table;
 use crate::signals::Signals;
@@ -44,7 +44,7 @@ fn listing(rows: &[ApprovalRow], width: usize) -> Vec<Row> {
         .map(|row| {
             vec![
                 (Role::Bold, row.approval.clone()),
-                (Role::Warn, text::waits(row.state, &row.expires)),
+                (Role::Warn, text::waits(row)),
                 (Role::Plain, row.tool.clone()),
                 (Role::Dim, row.rule.clone()),
                 (Role::Plain, row.card.as_ref().map(about).unwrap_or_default()),
@@ -144,7 +144,7 @@ where
 }
 
 fn grant_listing(rows: &[GrantRow], width: usize) -> Vec<Row> {
-    let lines: Vec<_> = rows
+    let lines: Vec<Vec<_>> = rows
         .iter()
         .map(|row| {
             let (role, state) = match &row.revoked_by {
@@ -156,9 +156,16 @@ fn grant_listing(rows: &[GrantRow], width: usize) -> Vec<Row> {
                 (role, state),
                 (Role::Plain, row.tool.clone()),
                 (Role::Dim, text::given_by(&row.by, &row.given)),
-                (Role::Plain, row.pattern.clone()),
+                (Role::Dim, text::used(row)),
+                (Role::Dim, row.expires.clone()),
             ]
         })
         .collect();
-    table(&text::GRANT_HEADS, &lines, width)
+    let mut told = table(&text::GRANT_HEADS, &lines, width).into_iter();
+    let mut listed: Vec<Row> = told.next().into_iter().collect();
+    for (head, row) in told.zip(rows) {
+        listed.push(head);
+        listed.extend(name(&Gutter::spaces(2), Role::Plain, &text::covered(row), width));
+    }
+    listed
 }

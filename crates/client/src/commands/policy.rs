@@ -35,12 +35,14 @@ where
 
 fn check_rows(report: &PolicyReport, width: usize) -> Vec<Row> {
     let mut rows = Vec::new();
-    for source in &report.sources {
+    for (at, source) in report.sources.iter().enumerate() {
         let gutter = Gutter { first: Row::of(Role::Good, "✓ "), rest: Row::new().to(2) };
         rows.extend(exact(&gutter, Role::Plain, source, width));
+        let file = report.files.get(at).map(|file| text::file_digest(&file.digest));
+        rows.extend(file.map(|file| Row::new().to(2).and(Role::Dim, &file)));
     }
     rows.push(Row::new().to(2).and(Role::Plain, &text::policy_counts(report.rules, report.examples)));
-    rows.push(Row::new().to(2).and(Role::Dim, &report.digest));
+    rows.push(Row::new().to(2).and(Role::Dim, &text::policy_digest(&report.digest)));
     for note in &report.notes {
         let gutter = Gutter { first: Row::of(Role::Dim, "· "), rest: Row::new().to(2) };
         rows.extend(exact(&gutter, Role::Plain, note, width));
@@ -88,7 +90,7 @@ fn explain_rows(told: &Explanation, width: usize) -> Vec<Row> {
     ];
     lines.extend(told.approve.as_ref().map(|approve| (text::EXPLAIN_ASKS, asks(approve))));
     lines.push((text::EXPLAIN_FOR, text::judged_for(told.role.as_str(), told.surface.as_str())));
-    lines.push((text::EXPLAIN_POLICY, told.policy_digest.clone()));
+    lines.push((text::POLICY_DIGEST, told.policy_digest.clone()));
     rows.extend(pairs(&lines, width));
     for note in &told.notes {
         let gutter = Gutter { first: Row::of(Role::Warn, "! "), rest: Row::new().to(2) };

@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use clap::{Arg, Command, CommandFactory as _};
 use enclos_core::policy::reference as policy;
 use enclos_protocol::env;
+use enclos_protocol::error::Fault;
 
 use crate::cli::{LowArgs, Page};
 use crate::error::CommandError;
@@ -33,6 +34,11 @@ fn cli() -> String {
     root.build();
     let mut page = text::reference_head(text::REFERENCE_CLI);
     command(&root, "enclos", &mut page);
+    page.push_str(text::REFERENCE_ERRORS);
+    for fault in Fault::ALL {
+        let code = Exit::from(fault).code();
+        let _ = writeln!(page, "| `{}` | {} | {code} |", fault.as_str(), text::fault(fault));
+    }
     page
 }
 

@@ -11,7 +11,7 @@ use crate::commands::Context;
 use crate::error::CommandError;
 use crate::exit::Exit;
 use crate::hi;
-use crate::layout::{Gutter, Row, exact};
+use crate::layout::{Gutter, Row, exact, words};
 use crate::render::table::{pairs, table};
 use crate::style::Role;
 use crate::text;
@@ -67,7 +67,9 @@ fn saved_rows(saved: &PolicySaved, width: usize) -> Vec<Row> {
     let mut rows = exact(&gutter, Role::Plain, &text::policy_saved(saved), width);
     if !saved.removed {
         rows.extend(exact(&Gutter::spaces(2), Role::Dim, &saved.file, width));
-        rows.extend(exact(&Gutter::spaces(2), Role::Dim, &saved.digest, width));
+        let mut digests = vec![text::file_digest(&saved.digest)];
+        digests.extend(saved.policy_digest.as_deref().map(text::policy_digest));
+        rows.extend(digests.iter().flat_map(|told| exact(&Gutter::spaces(2), Role::Dim, told, width)));
     }
     for rule in &saved.overruled {
         let gutter = Gutter { first: Row::of(Role::Warn, "! "), rest: Row::new().to(2) };
@@ -130,13 +132,18 @@ where
 
 fn show_rows(shown: &PolicyText, width: usize) -> Vec<Row> {
     let version = shown.version.as_ref().map_or_else(|| text::NO_VERSION.to_owned(), text::version_by);
-    let facts = [
+    let mut facts = vec![
         (text::SHOWN_SCOPE, shown.scope.clone()),
         (text::SHOWN_FILE, shown.file.clone()),
         (text::SHOWN_VERSION, version),
-        (text::SHOWN_DIGEST, shown.digest.clone()),
+        (text::FILE_DIGEST, shown.digest.clone()),
     ];
+    facts.extend(shown.policy_digest.clone().map(|digest| (text::POLICY_DIGEST, digest)));
     let mut rows = pairs(&facts, width);
+    if let Some(problem) = &shown.problem {
+        let gutter = Gutter { first: Row::of(Role::Bad, "✗ "), rest: Row::new().to(2) };
+        rows.extend(words(&gutter, Role::Plain, &problem.message, width));
+    }
     rows.push(Row::new());
     for line in shown.text.lines() {
         rows.extend(exact(&Gutter::spaces(0), Role::Plain, line, width));

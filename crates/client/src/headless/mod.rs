@@ -52,7 +52,7 @@ pub(crate) async fn follow(
 ) -> Result<Exit, CommandError> {
     let mut form = forms::Form::new(output, look);
     let mut ending: Option<Ending> = None;
-    let mut finished = None;
+    let mut finished: Option<End> = None;
     loop {
         let patience = async {
             match ending {
@@ -69,9 +69,7 @@ pub(crate) async fn follow(
             }
             event = attached.events.recv() => {
                 let Some(event) = event else { break };
-                if let Body::Finished { exit_code, .. } = &event.body {
-                    finished = Some(*exit_code);
-                }
+                finished = End::of(&event.body).or(finished);
                 match form.event(world, &event) {
                     Ok(()) => {}
                     Err(error) if error.exit == Exit::Pipe => {
@@ -84,9 +82,9 @@ pub(crate) async fn follow(
             () = patience => break,
         }
     }
-    let exit = match (ending, finished) {
+    let exit = match (ending, &finished) {
         (Some(ending), _) => ending.exit(),
-        (None, Some(code)) => Exit::Passed(code),
+        (None, Some(end)) => Exit::Passed(end.code),
         (None, None) => {
             return Err(CommandError::new(Fault::Unreachable, text::STREAM_CUT).hint(text::HINT_RESUME));
         }
@@ -94,7 +92,45 @@ pub(crate) async fn follow(
     if ending != Some(Ending::Pipe) {
         form.end(world, &attached.session, exit)?;
     }
-    Ok(exit)
+    match finished.filter(|_| ending.is_none() && output != Output::Text).and_then(End::error) {
+        // In words it is among what was told as it came.
+        Some(error) => Err(error),
+        None => Ok(exit),
+    }
+}
+
+/// The last event of a run.
+struct End {
+    code: u8,
+    next_step: String,
+    error: Option<String>,
+}
+
+impl End {
+    fn of(body: &Body) -> Option<Self> {
+        match body {
+            Body::Finished { exit_code, next_step, error, .. } => {
+                Some(Self { code: *exit_code, next_step: next_step.clone(), error: error.clone() })
+            }
+            _ => None,
+        }
+    }
+
+    /// The error of a run that could not go on. What was refused, or waits for a person, is its outcome.
+    fn error(self) -> Option<CommandError> {
+        let fault = match self.code {
+            1 => Fault::Internal,
+            2 => Fault::Usage,
+            3 => Fault::Budget,
+            6 => Fault::Unreachable,
+            _ => return None,
+        };
+        let Self { code, next_step, error } = self;
+        let mut left = Some(next_step).filter(|step| !step.is_empty());
+        let message = error.or_else(|| left.take()).unwrap_or_else(|| text::run_failed(code));
+        let told = CommandError::new(fault, message);
+        Some(left.into_iter().fold(told, CommandError::hint))
+    }
 }
 
 /// Leaves the session to be resumed, or stops it. A session that is over takes no order, which is no error.

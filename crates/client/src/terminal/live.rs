@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 
 use crate::layout::Row;
-use crate::render::transcript::{Call, Stage, Transcript};
+use crate::render::transcript::{Background, Call, Stage, Transcript};
 use crate::style::Role;
 use crate::terminal::mode::Mode;
 use crate::terminal::review::Question;
@@ -39,6 +39,7 @@ pub(crate) fn rows(transcript: &Transcript, mode: &Mode, moment: Moment<'_>) -> 
     if unlisted > 0 {
         rows.push(Row::new().to(2).and(Role::Dim, &text::more_calls(unlisted)));
     }
+    rows.extend(transcript.background.iter().map(|running| background_row(running, moment)));
     if !moment.note.is_empty() {
         rows.push(Row::of(Role::Warn, "! ").and(Role::Plain, moment.note));
     }
@@ -63,12 +64,20 @@ fn call_row(call: &Call, moment: Moment<'_>) -> Row {
         .and(Role::Plain, &call.title)
 }
 
+fn background_row(running: &Background, moment: Moment<'_>) -> Row {
+    let seconds = moment.now.duration_since(running.since).as_secs();
+    Row::of(Role::Dim, "&")
+        .to(2)
+        .and(Role::Dim, &text::in_background(seconds))
+        .and(Role::Plain, &running.title)
+}
+
 /// The keys of a question, once it takes answers.
 pub(crate) fn question(mode: &Mode, moment: Moment<'_>) -> Vec<Row> {
     let keys = match mode {
         Mode::Working => return Vec::new(),
         _ if !moment.armed => return vec![Row::of(Role::Dim, text::READ_FIRST)],
-        Mode::Card(asking) => text::card_keys(asking.may_remember, asking.patterns, asking.choosing),
+        Mode::Card(asking) => text::card_keys(asking.offered, asking.choosing),
         Mode::Extension => text::EXTENSION_KEYS.to_vec(),
         Mode::Review(review) => match review.question() {
             Question::Menu { .. } => text::REVIEW_KEYS.to_vec(),
@@ -103,6 +112,7 @@ fn head(mode: &Mode, moment: Moment<'_>) -> Vec<Row> {
     let head = match mode {
         Mode::Working | Mode::Extension => return Vec::new(),
         Mode::Card(asking) if asking.choosing => text::PATTERN_HEAD.to_owned(),
+        Mode::Card(asking) if !asking.offered.approve => text::NOT_HERE_HEAD.to_owned(),
         Mode::Card(_) => match seconds_left(moment) {
             Some(seconds) => text::approve_within(seconds),
             None => text::APPROVE.to_owned(),
@@ -136,14 +146,16 @@ fn status(transcript: &Transcript, mode: &Mode, moment: Moment<'_>) -> Row {
 mod tests {
     use super::key_rows;
     use crate::style::Paint;
+    use crate::terminal::mode::Offered;
     use crate::text;
 
     #[test]
     fn no_key_is_hidden_by_a_narrow_terminal() {
+        let offered = Offered { approve: true, remember: true, patterns: 2 };
         for width in [20, 40, 60, 100] {
-            let rows = key_rows(&text::card_keys(true, 2, false), width);
+            let rows = key_rows(&text::card_keys(offered, false), width);
             let shown: String = rows.iter().map(|row| row.render(Paint::PLAIN) + "\n").collect();
-            for (key, meaning) in text::card_keys(true, 2, false) {
+            for (key, meaning) in text::card_keys(offered, false) {
                 assert!(shown.contains(&format!("{key} {meaning}")), "{width}: {shown}");
             }
             assert!(width < 40 || rows.iter().all(|row| row.width() < width), "{width}: {shown}");

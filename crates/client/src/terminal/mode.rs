@@ -28,14 +28,23 @@ pub(crate) enum Mode {
 pub(crate) struct Asking {
     /// Its name.
     pub(crate) approval: String,
-    /// Whether `s` is offered.
-    pub(crate) may_remember: bool,
-    /// How many patterns are offered with `p`.
-    pub(crate) patterns: usize,
+    /// Which answers besides a refusal.
+    pub(crate) offered: Offered,
     /// Whether a pattern is being chosen.
     pub(crate) choosing: bool,
     /// The pager, when the card is longer than the screen.
     pub(crate) pager: Option<Pager>,
+}
+
+/// The answers that a card offers besides a refusal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Offered {
+    /// Whether somebody here can approve.
+    pub(crate) approve: bool,
+    /// Whether `s` is offered.
+    pub(crate) remember: bool,
+    /// How many patterns are offered with `p`.
+    pub(crate) patterns: usize,
 }
 
 /// What is to be done about a key.
@@ -103,15 +112,17 @@ fn card(asking: &mut Asking, key: Key, ready: bool) -> Act {
         return choose(asking, approval, key);
     }
     let read = asking.pager.as_ref().is_none_or(Pager::was_read);
+    let offered = asking.offered;
     match key {
+        Key::Char('a' | 's' | 'p') if !offered.approve => Act::Note(text::NOTE_NOT_HERE),
         Key::Char('a' | 's' | 'p') if !read => Act::Note(text::NOTE_READ_FIRST),
         Key::Char('a') => Act::Send(approve(approval, false, None)),
-        Key::Char('s') if asking.may_remember => Act::Send(approve(approval, true, None)),
-        Key::Char('p') if asking.may_remember && asking.patterns > 0 => {
+        Key::Char('s') if offered.remember => Act::Send(approve(approval, true, None)),
+        Key::Char('p') if offered.remember && offered.patterns > 0 => {
             asking.choosing = true;
             Act::Patterns
         }
-        Key::Char('p') if asking.may_remember => Act::Note(text::NOTE_NO_PATTERN),
+        Key::Char('p') if offered.remember => Act::Note(text::NOTE_NO_PATTERN),
         Key::Char('e') => Act::Edit(approval),
         Key::Char('s' | 'p') => Act::Note(text::NOTE_NOT_REMEMBERED),
         Key::Char('r') => Act::Send(Order::Reject { approval, word: None }),
@@ -135,7 +146,7 @@ fn choose(asking: &mut Asking, approval: String, key: Key) -> Act {
         }
         Key::Char(digit @ '1'..='9') => {
             let at = digit.to_digit(10).and_then(|digit| usize::try_from(digit).ok()).unwrap_or(0);
-            if at > asking.patterns {
+            if at > asking.offered.patterns {
                 return Act::Nothing;
             }
             Act::Send(approve(approval, false, at.checked_sub(1)))
@@ -158,13 +169,13 @@ fn extension(key: Key) -> Act {
 mod tests {
     use enclos_protocol::order::Order;
 
-    use super::{Act, Asking, Mode, key};
+    use super::{Act, Asking, Mode, Offered, key};
     use crate::terminal::keys::Key;
     use crate::terminal::pager::Pager;
 
-    fn card(may_remember: bool, pager: Option<Pager>) -> Mode {
-        let approval = "app_1".to_owned();
-        Mode::Card(Asking { approval, may_remember, patterns: 2, choosing: false, pager })
+    fn card(remember: bool, pager: Option<Pager>) -> Mode {
+        let offered = Offered { approve: true, remember, patterns: 2 };
+        Mode::Card(Asking { approval: "app_1".to_owned(), offered, choosing: false, pager })
     }
 
     const ALL: [Key; 13] = [
@@ -213,6 +224,20 @@ mod tests {
         assert!(matches!(key(&mut mode, Key::Char('b'), true), Act::Next));
         assert!(matches!(key(&mut mode, Key::Char('a'), true), Act::Send(_)));
         assert!(matches!(key(&mut card(false, None), Key::Char('p'), true), Act::Note(_)));
+    }
+
+    #[test]
+    fn where_nobody_can_approve_no_key_does() {
+        let asking = || {
+            let offered = Offered { approve: false, remember: false, patterns: 2 };
+            Mode::Card(Asking { approval: "app_1".to_owned(), offered, choosing: false, pager: None })
+        };
+        for pressed in ['a', 's', 'p'] {
+            assert!(matches!(key(&mut asking(), Key::Char(pressed), true), Act::Note(_)), "{pressed}");
+        }
+        assert!(matches!(key(&mut asking(), Key::Char('r'), true), Act::Send(Order::Reject { .. })));
+        assert!(matches!(key(&mut asking(), Key::Char('e'), true), Act::Edit(_)));
+        assert!(matches!(key(&mut asking(), Key::Char('!'), true), Act::Stop));
     }
 
     #[test]

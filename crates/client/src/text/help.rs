@@ -326,6 +326,8 @@ Exit codes:
 /// `--repeat`.
 pub(crate) const REPEAT: &str = "Run it so often, in the same sandbox";
 /// `sandbox run --preset`.
+pub(crate) const PTY: &str = "Give it a terminal of its own; nobody types at it";
+/// A help text.
 pub(crate) const SANDBOX_PRESET: &str = "The preset whose toolchains and limits count";
 
 /// `journal`.

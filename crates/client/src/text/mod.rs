@@ -12,6 +12,8 @@ mod session;
 mod talk;
 mod terminal;
 
+pub(crate) use enclos_core::noun::{count, form};
+
 pub(crate) use approvals::*;
 pub(crate) use demo::*;
 pub(crate) use lab::*;
@@ -81,7 +83,7 @@ pub(crate) fn no_runtime(error: &str) -> String {
     format!("cannot start: {error}")
 }
 
-/// A number with its noun.
-pub(crate) fn count(number: u64, one: &str, many: &str) -> String {
-    format!("{number} {}", if number == 1 { one } else { many })
+/// A run that ended without a word of why.
+pub(crate) fn run_failed(code: u8) -> String {
+    format!("the run ended with exit code {code}")
 }

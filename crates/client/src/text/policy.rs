@@ -11,15 +11,27 @@ pub(crate) const APPLY_NEEDS_A_FILE: &str = "there is nothing to save: expected 
 /// How to name one.
 pub(crate) const APPLY_FILE_HINT: &str = "for example: enclos policy apply policy.toml --scope group acme";
 /// A text that is no version.
-pub(crate) const NO_VERSION: &str = "none: it cannot be read";
+pub(crate) const NO_VERSION: &str = "none: the text is not understood";
 /// Of what scope.
 pub(crate) const SHOWN_SCOPE: &str = "scope";
 /// In which file.
 pub(crate) const SHOWN_FILE: &str = "file";
 /// Which version.
 pub(crate) const SHOWN_VERSION: &str = "version";
-/// Its digest.
-pub(crate) const SHOWN_DIGEST: &str = "digest";
+/// SHA-256 of a text.
+pub(crate) const FILE_DIGEST: &str = "file digest";
+/// The digest of a whole policy, which decisions and journals name.
+pub(crate) const POLICY_DIGEST: &str = "policy digest";
+
+/// The digest of a file, as every command names it.
+pub(crate) fn file_digest(digest: &str) -> String {
+    format!("{FILE_DIGEST}    {digest}")
+}
+
+/// The digest of a policy, as every command names it.
+pub(crate) fn policy_digest(digest: &str) -> String {
+    format!("{POLICY_DIGEST}  {digest}")
+}
 
 /// What was saved.
 pub(crate) fn policy_saved(saved: &PolicySaved) -> String {

@@ -6,7 +6,7 @@ use enclos_protocol::event::{
     Amounts, ApprovalState, BudgetView, Opened, Outcome, ResultFacts, SessionState,
 };
 
-use super::count;
+use super::{count, form};
 
 /// Above the change set.
 pub(crate) const CHANGES: &str = "Changes";
@@ -24,6 +24,20 @@ pub(crate) const CARD_DIRECTORY: &str = "in";
 pub(crate) const CARD_FILES: &str = "files";
 /// Flagged files of a card.
 pub(crate) const CARD_FLAGGED: &str = "⚑ flagged";
+/// A line of a card.
+pub(crate) const CARD_BESIDE: &str = "beside it";
+
+/// What is at work while a call that asks would run.
+pub(crate) fn card_beside(names: &[String]) -> String {
+    if names.is_empty() {
+        return String::new();
+    }
+    let names = names.join(", ");
+    format!(
+        "{names}: at work in the background, and may change what the call works on after you looked at it"
+    )
+}
+
 /// The rule of a card.
 pub(crate) const CARD_RULE: &str = "asked by";
 /// The reason of a card.
@@ -40,7 +54,8 @@ pub(crate) fn card_title(tool: &str) -> String {
 
 /// A card that was shown in the pager.
 pub(crate) fn card_receipt(tool: &str, title: &str, rows: usize, digest: &str) -> String {
-    format!("{tool} · {title} · a card of {rows} rows was shown page by page · {digest}")
+    let rows = count(rows, "row", "rows");
+    format!("{tool} · {title} · a card of {rows} was shown page by page · {digest}")
 }
 
 /// A rule and where it stands.
@@ -106,10 +121,11 @@ pub(crate) fn opened(session: &str, opened: &Opened) -> Vec<String> {
 /// What is granted.
 pub(crate) fn budget_granted(granted: &Amounts) -> String {
     format!(
-        "budget {} actions, {} min, {} tokens",
-        granted.actions,
+        "budget {}, {} min, {} {}",
+        count(granted.actions, "action", "actions"),
         granted.minutes,
-        thousands(granted.tokens)
+        thousands(granted.tokens),
+        form(&granted.tokens, "token", "tokens"),
     )
 }
 
@@ -117,14 +133,15 @@ pub(crate) fn budget_granted(granted: &Amounts) -> String {
 pub(crate) fn budget_left(view: &BudgetView) -> String {
     let left = |of: fn(&Amounts) -> u64| of(&view.granted).saturating_sub(of(&view.used));
     format!(
-        "{} of {} actions · {} of {} min · {} tokens · {} of {} commands · {}",
+        "{} of {} · {} of {} min · {} {} · {} of {} · {}",
         left(|a| a.actions),
-        view.granted.actions,
+        count(view.granted.actions, "action", "actions"),
         left(|a| a.minutes),
         view.granted.minutes,
         thousands(left(|a| a.tokens)),
+        form(&left(|a| a.tokens), "token", "tokens"),
         left(|a| a.commands),
-        view.granted.commands,
+        count(view.granted.commands, "command", "commands"),
         count(view.extensions_left, "extension", "extensions"),
     )
 }
@@ -132,9 +149,9 @@ pub(crate) fn budget_left(view: &BudgetView) -> String {
 /// The budget in the live region.
 pub(crate) fn budget_bar(view: &BudgetView) -> String {
     format!(
-        "{}/{} actions · {}/{} min · {}/{} tokens",
+        "{}/{} · {}/{} min · {}/{} tokens",
         view.used.actions,
-        view.granted.actions,
+        count(view.granted.actions, "action", "actions"),
         view.used.minutes,
         view.granted.minutes,
         thousands(view.used.tokens),
@@ -227,14 +244,29 @@ pub(crate) fn result(facts: &ResultFacts) -> String {
     if let Some(code) = facts.exit_code.filter(|_| facts.summary.is_empty()) {
         parts.push(format!("exit {code}"));
     }
-    if let Some(killed) = &facts.killed {
+    // The summary of a command that was killed says why.
+    if let Some(killed) = facts.killed.as_ref().filter(|_| facts.summary.is_empty()) {
         parts.push(format!("killed: {killed}"));
     }
     if facts.dropped_bytes > 0 {
-        parts.push(format!("{} bytes kept, {} thrown away", facts.kept_bytes, facts.dropped_bytes));
+        parts.push(format!(
+            "{} kept, {} thrown away",
+            count(facts.kept_bytes, "byte", "bytes"),
+            facts.dropped_bytes
+        ));
     }
     parts.push(milliseconds(facts.duration_ms));
     parts.join(" · ")
+}
+
+/// The end of a command in the background.
+pub(crate) fn background_ended(name: &str, reason: &str, facts: &ResultFacts) -> String {
+    format!("background command {name} {reason}: {}", result(facts))
+}
+
+/// A row among the lines of an output.
+pub(crate) fn left_out(bytes: u64) -> String {
+    format!("\n… {} left out …\n", count(bytes, "byte", "bytes"))
 }
 
 /// A duration.

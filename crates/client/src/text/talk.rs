@@ -1,5 +1,7 @@
 //! Sentences of the commands: listings, reports, prompts, keys.
 
+use enclos_protocol::error::Fault;
+
 use super::count;
 
 /// The events ended without a last word.
@@ -37,6 +39,8 @@ pub(crate) const SHOW_POLICY: &str = "policy";
 /// A line of `show`.
 pub(crate) const SHOW_BUDGET: &str = "left";
 /// A line of `show`.
+pub(crate) const SHOW_BACKGROUND: &str = "background";
+/// A line of `show`.
 pub(crate) const SHOW_JOURNAL: &str = "journal";
 /// Before a remedy.
 pub(crate) const REMEDY: &str = "mend: ";
@@ -53,8 +57,6 @@ pub(crate) const EXPLAIN_RULE: &str = "rule";
 /// A line of an explanation.
 pub(crate) const EXPLAIN_WHY: &str = "because";
 /// A line of an explanation.
-pub(crate) const EXPLAIN_POLICY: &str = "policy";
-/// A line of an explanation.
 pub(crate) const EXPLAIN_ASKS: &str = "asks";
 /// A line of an explanation.
 pub(crate) const EXPLAIN_FOR: &str = "judged for";
@@ -64,6 +66,11 @@ pub(crate) const EXPLAIN_CONSIDERED: &str = "Looked at";
 /// A state on which a process works now.
 pub(crate) fn live(state: enclos_protocol::event::SessionState) -> String {
     format!("{} (live)", super::state(state))
+}
+
+/// Commands of a session that are at work in the background.
+pub(crate) fn at_work(state: &str, background: usize) -> String {
+    if background == 0 { state.to_owned() } else { format!("{state}, {background} in the background") }
 }
 
 /// A state in which no process works on the session any more.
@@ -127,6 +134,8 @@ pub(crate) fn command_killed(why: &str) -> String {
     match why {
         "timeout" => "the command met its time limit and was killed".to_owned(),
         "oom" => "the command was killed for want of memory".to_owned(),
+        "disk" => "the command met the ceiling on what may be written and was killed".to_owned(),
+        "processes" => "the command met the ceiling on processes and was killed".to_owned(),
         "stop" => "the command was stopped".to_owned(),
         other => format!("the command was killed: {other}"),
     }
@@ -168,6 +177,38 @@ pub(crate) const REFERENCE_VARIABLES: &str = "| variable | meaning | when absent
 pub(crate) const REFERENCE_FIELDS: &str = "\
 Every event has `seq`, `time`, `session` and `type`; those of a call have `call` and `tool` too.\n
 | type | meaning | fields |\n| --- | --- | --- |\n";
+
+/// What is said of errors where JSON is asked for.
+pub(crate) const REFERENCE_ERRORS: &str = "
+## Errors as JSON
+
+With `--json`, and with `--output json` or `stream-json` of a run, an error is one line on the standard error, and the
+standard output is left to the report: `{\"error\": {\"kind\": …, \"message\": …, \"hint\": …, \"exit_code\": …}}`.
+`hint` holds what to do next, a line each, or `null`. `file`, `line` and `field` (a key, a variable or an argument) are
+there where they are known. A run that could not go on tells its error this way besides its report; what was refused or
+waits for a person is its outcome, and no error.
+
+| kind | means | exit code |
+| --- | --- | --- |
+";
+
+/// What an error of a kind means.
+pub(crate) fn fault(fault: Fault) -> &'static str {
+    match fault {
+        Fault::Usage => "the command line, or what it asks for at this moment",
+        Fault::Configuration => {
+            "a file or a variable that a person wrote: configuration, policy, environment"
+        }
+        Fault::NotFound => {
+            "a name of nothing that there is: a session, an approval, a grant, a version, a file"
+        }
+        Fault::Budget => "the budget is spent",
+        Fault::Refused => "refused by policy or a person",
+        Fault::Approval => "an approval is needed or expired",
+        Fault::Unreachable => "the gateway or the model cannot be reached",
+        Fault::Internal => "anything else",
+    }
+}
 
 /// The head of a generated page.
 pub(crate) fn reference_head(title: &str) -> String {

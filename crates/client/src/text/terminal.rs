@@ -3,23 +3,26 @@
 use enclos_protocol::event::Amounts;
 
 use crate::render::transcript::Stage;
-use crate::terminal::mode::Mode;
+use crate::terminal::mode::{Mode, Offered};
 
-use super::{count, thousands};
+use super::{count, form, thousands};
 
 /// A key and what it does.
 pub(crate) type KeyWord = (&'static str, &'static str);
 
 /// The keys of a card.
-pub(crate) fn card_keys(may_remember: bool, patterns: usize, choosing: bool) -> Vec<KeyWord> {
+pub(crate) fn card_keys(offered: Offered, choosing: bool) -> Vec<KeyWord> {
     if choosing {
         return vec![("1…", "the pattern of this number"), ("b", "back")];
     }
-    let mut keys = vec![("a", "approve once")];
-    if may_remember {
+    let mut keys = Vec::new();
+    if offered.approve {
+        keys.push(("a", "approve once"));
+    }
+    if offered.remember {
         keys.push(("s", "this exact call for this session"));
     }
-    if may_remember && patterns > 0 {
+    if offered.remember && offered.patterns > 0 {
         keys.push(("p", "a pattern for this session"));
     }
     keys.extend([("e", "edit"), ("r", "reject"), ("R", "reject with a word"), ("!", "stop"), ("?", "help")]);
@@ -109,12 +112,12 @@ pub(crate) fn file_head(path: &str, flags: &[String], at: usize, of: usize) -> S
 /// A request for an extension.
 pub(crate) fn extension_asked(spent: &str, grants: &Amounts, left: u64) -> String {
     format!(
-        "The budget of {spent} is spent. The next extension grants {} actions, {} minutes, {} tokens and {} commands; \
-         {} left.",
-        grants.actions,
-        grants.minutes,
+        "The budget of {spent} is spent. The next extension grants {}, {}, {} {} and {}; {} left.",
+        count(grants.actions, "action", "actions"),
+        count(grants.minutes, "minute", "minutes"),
         thousands(grants.tokens),
-        grants.commands,
+        form(&grants.tokens, "token", "tokens"),
+        count(grants.commands, "command", "commands"),
         count(left, "extension is", "extensions are"),
     )
 }
@@ -128,6 +131,11 @@ pub(crate) fn stage(stage: Stage, seconds: i64) -> String {
         Stage::Calling => "calling",
     };
     if seconds > 0 { format!("{word} {seconds} s") } else { word.to_owned() }
+}
+
+/// A command in the background.
+pub(crate) fn in_background(seconds: i64) -> String {
+    if seconds > 0 { format!("in the background {seconds} s  ") } else { "in the background  ".to_owned() }
 }
 
 /// Calls that are not listed.

@@ -1,6 +1,8 @@
 //! A gateway that plays a script: what it tells, and what it waits for. It records every order.
 #![expect(dead_code, reason = "each test binary uses its own part")]
 
+mod data;
+
 use std::cell::RefCell;
 use std::future::Future;
 use std::io::Write;
@@ -16,20 +18,19 @@ use enclos_protocol::api::{
     At, Attached, CommandQuestion, ExplainRequest, Gateway, OpenRequest, PolicyChange, ResumeRequest,
     SandboxRequest,
 };
-use enclos_protocol::card::{Action, Card};
-use enclos_protocol::changeset::{AppliedView, ChangeSetView, FileView, Hunk, Line, LineKind, UndoneView};
-use enclos_protocol::error::{ApiError, Fault};
-use enclos_protocol::event::{
-    Amounts, ApprovalState, Body, BudgetView, Event, Of, Opened, Outcome, ResultFacts, SessionState, Speaker,
-};
+use enclos_protocol::changeset::{AppliedView, ChangeSetView, UndoneView};
+use enclos_protocol::error::{ApiError, Fault, Place};
+use enclos_protocol::event::{ApprovalState, Body, Event, Outcome, SessionState};
 use enclos_protocol::lab::{DifferenceReport, SimulateRequest, Simulation, TestReport};
 use enclos_protocol::order::Order;
 use enclos_protocol::report::{
-    Answered, ApprovalRow, Check, CommandExplanation, CommandRun, Explanation, Exported, GrantRow,
-    PolicyReport, PolicySaved, PolicyText, PolicyVersion, SandboxRun, SessionDetail, SessionRow,
-    Verification,
+    Answered, ApprovalRow, Check, CommandExplanation, CommandRun, Explanation, Exported, FileDigest,
+    GrantRow, Mistake, PolicyReport, PolicySaved, PolicyText, PolicyVersion, SandboxRun, SessionDetail,
+    SessionRow, Verification,
 };
 use tokio::sync::mpsc;
+
+pub(crate) use data::*;
 
 /// What the gateway does next.
 #[derive(Clone, Debug)]
@@ -161,6 +162,7 @@ impl Gateway for Fake {
             task: task.to_owned(),
             opened: "2026-11-30T12:00:00.000000Z".to_owned(),
             live: false,
+            background: Vec::new(),
         };
         Ok(vec![
             row("sess_01kb", SessionState::Reviewing, None, "fix \u{1b}]0;x\u{7}the test"),
@@ -226,10 +228,15 @@ impl Gateway for Fake {
             grant: "gr_1".to_owned(),
             session: session(),
             tool: "bash".to_owned(),
-            pattern: "commands that begin with: cargo test".to_owned(),
+            pattern: "exactly these arguments".to_owned(),
+            arguments: Some(serde_json::json!({"command": format!("echo \u{1b}[2J{}", "x".repeat(300))})),
             rule: "project.tests".to_owned(),
             by: "ada".to_owned(),
             given: "2026-11-30T12:00:00.000000Z".to_owned(),
+            expires: "with the session".to_owned(),
+            policy_digest: "sha256:ab".to_owned(),
+            uses: 2,
+            last_used: Some("2026-11-30T12:05:00.000000Z".to_owned()),
             revoked_by: None,
         }])
     }
@@ -288,6 +295,10 @@ impl Gateway for Fake {
             rules: 2,
             examples: 1,
             digest: "sha256:ab".to_owned(),
+            files: files
+                .iter()
+                .map(|file| FileDigest { file: file.display().to_string(), digest: "sha256:cd".to_owned() })
+                .collect(),
             notes: vec!["a note".to_owned()],
         })
     }
@@ -298,7 +309,8 @@ impl Gateway for Fake {
             scope: scope.to_owned(),
             file: "/e/policy.toml".to_owned(),
             version: 2,
-            digest: "sha256:ab".to_owned(),
+            digest: "sha256:cd".to_owned(),
+            policy_digest: Some("sha256:ab".to_owned()),
             previous: None,
             changed: true,
             overruled: vec!["the rule `free` counts no more".to_owned()],
@@ -324,8 +336,13 @@ impl Gateway for Fake {
         Ok(PolicyText {
             scope: scope.to_owned(),
             file: "/e/policy.toml".to_owned(),
-            digest: "sha256:ab".to_owned(),
+            digest: "sha256:cd".to_owned(),
+            policy_digest: None,
             version: None,
+            problem: Some(Mistake {
+                message: "/e/policy.toml:3: unknown field `rules`; did you mean `rule`?".to_owned(),
+                place: Place::line("/e/policy.toml", 3),
+            }),
             text: "name = \"p\"\n".to_owned(),
         })
     }
@@ -464,163 +481,4 @@ impl Gateway for Fake {
 fn reading(verdict: Verdict, pieces: &[Piece]) -> Reading {
     let value = serde_json::json!({ "verdict": verdict, "pieces": pieces, "unreadable": null });
     serde_json::from_value(value).expect("a reading")
-}
-
-/// A budget with some actions used.
-pub(crate) fn budget(used: u64) -> BudgetView {
-    BudgetView {
-        used: Amounts { actions: used, minutes: 0, tokens: 100, commands: used },
-        granted: Amounts { actions: 150, minutes: 45, tokens: 2_000_000, commands: 150 },
-        extensions_left: 5,
-    }
-}
-
-/// The change set of every script.
-pub(crate) fn change_set() -> ChangeSetView {
-    let line = |kind, text: &str| Line { kind, text: text.to_owned(), no_newline: false };
-    let hunk = Hunk {
-        old_start: 4,
-        new_start: 4,
-        lines: vec![
-            line(LineKind::Context, "add() { echo $(($1 + $2)); }"),
-            line(LineKind::Removed, "multiply() { echo $(($1 + $2)); }"),
-            line(LineKind::Added, "multiply() { echo $(($1 * $2)); } # \u{1b}[2J"),
-        ],
-    };
-    ChangeSetView {
-        files: files(),
-        hunks: vec![vec![hunk], Vec::new()],
-        insertions: 2,
-        deletions: 1,
-        ignored: 3,
-        refused: Vec::new(),
-        digest: "sha256:cd".to_owned(),
-        patch: "diff --git a/calc.sh b/calc.sh\n+\u{1b}[2J\n".to_owned(),
-    }
-}
-
-/// Its files: one plain, one flagged.
-pub(crate) fn files() -> Vec<FileView> {
-    let file = |path: &str, change: &str, flags: &[&str]| FileView {
-        path: path.to_owned(),
-        old_path: None,
-        change: change.to_owned(),
-        insertions: 1,
-        deletions: 1,
-        binary: false,
-        flags: flags.iter().map(|&flag| flag.to_owned()).collect(),
-    };
-    vec![file("calc.sh", "modified", &[]), file("ci.yml", "added", &["CI configuration"])]
-}
-
-/// The end of a run.
-pub(crate) fn finished(exit_code: u8, session_state: SessionState) -> Body {
-    Body::Finished { exit_code, session_state, next_step: String::new() }
-}
-
-/// The opening of a session.
-pub(crate) fn opened() -> Body {
-    Body::Opened(Opened {
-        repo: "/home/ada/site".to_owned(),
-        model: "script".to_owned(),
-        policy: vec!["preset strict".to_owned()],
-        policy_digest: "sha256:ab".to_owned(),
-        surface: "terminal".to_owned(),
-        tools: vec!["read".to_owned()],
-        place: "workstation".to_owned(),
-        isolation: "hard".to_owned(),
-        toolchains: vec!["rust".to_owned()],
-        notes: vec!["a setting differs".to_owned()],
-        budget: budget(0),
-        open_ms: 1.5,
-    })
-}
-
-/// A call.
-pub(crate) fn of(number: u64, tool: &str) -> Of {
-    Of { call: CallId::new(format!("call_{number}")), tool: tool.to_owned() }
-}
-
-/// A message of the model.
-pub(crate) fn says(text: &str) -> Vec<Step> {
-    vec![
-        tell(Body::MessageDelta { text: text.to_owned() }),
-        tell(Body::Message { role: Speaker::Assistant, text: text.to_owned() }),
-    ]
-}
-
-/// A card for a command.
-pub(crate) fn card(text: &str, may_remember: bool) -> Card {
-    Card {
-        tool: "bash".to_owned(),
-        title: "run a command".to_owned(),
-        action: Action::Command { text: text.to_owned(), pieces: Vec::new() },
-        directory: "/workspace".to_owned(),
-        files: Vec::new(),
-        flagged: Vec::new(),
-        rule: RuleId::new("default.bash"),
-        scope: "preset strict".to_owned(),
-        reason: "commands ask".to_owned(),
-        may_remember,
-        patterns: Vec::new(),
-        needs: String::new(),
-        arguments: serde_json::json!({ "command": text }).to_string(),
-        budget: budget(1),
-        expires: "2026-11-30T12:30:00Z".to_owned(),
-        digest: "sha256:ef".to_owned(),
-    }
-}
-
-/// A call that ran.
-pub(crate) fn done(number: u64, tool: &str, arguments: serde_json::Value) -> Vec<Step> {
-    let result = ResultFacts { duration_ms: 1.5, summary: "12 lines".to_owned(), ..ResultFacts::default() };
-    vec![
-        tell(Body::CallGenerating { of: of(number, tool) }),
-        tell(Body::CallGenerated { of: of(number, tool), arguments }),
-        tell(Body::CallDecided {
-            of: of(number, tool),
-            verdict: Verdict::Allow,
-            decided_by: DecidedBy::Automation(RuleId::new("default.read")),
-            rule: RuleId::new("default.read"),
-            reason: String::new(),
-            pieces: Vec::new(),
-            shadow: Vec::new(),
-        }),
-        tell(Body::CallCalling { of: of(number, tool) }),
-        tell(Body::CallDone { of: of(number, tool), result }),
-    ]
-}
-
-/// A call that was refused.
-pub(crate) fn refused(number: u64) -> Vec<Step> {
-    vec![
-        tell(Body::CallGenerated {
-            of: of(number, "bash"),
-            arguments: serde_json::json!({"command": "sudo ls"}),
-        }),
-        tell(Body::CallDecided {
-            of: of(number, "bash"),
-            verdict: Verdict::Disabled,
-            decided_by: DecidedBy::Automation(RuleId::new("command.refused.privilege")),
-            rule: RuleId::new("command.refused.privilege"),
-            reason: "privilege elevation is refused".to_owned(),
-            pieces: Vec::new(),
-            shadow: Vec::new(),
-        }),
-        tell(Body::CallCanceled {
-            of: of(number, "bash"),
-            reason: "unavailable under the governance policy".to_owned(),
-        }),
-    ]
-}
-
-/// A change set for review.
-pub(crate) fn changes() -> Body {
-    Body::ChangeSet {
-        files: files(),
-        insertions: 2,
-        deletions: 1,
-        flagged: 1,
-        digest: "sha256:cd".to_owned(),
-    }
 }

@@ -8,7 +8,7 @@
 //! {"turns": [{"text": "…", "calls": [{"name": "bash", "arguments": {…} or "raw text"}], "chunks": 3, "delay_ms": 0}]}
 //! ```
 //! More that a turn may have: `"reasoning": "…"` · `"usage": {"input": 10, "output": 5}` · `"truncated": true` (the length
-//! limit was reached) · `"error"`: one of `cut` (the stream breaks before its last chunk), `unreachable`, `too_long`,
+//! limit was reached) · `"finish"`: the reason to end, as a server gives it · `"error"`: one of `cut` (the stream breaks before its last chunk), `unreachable`, `too_long`,
 //! `rate_limited`, `refused`, `malformed`, in place of the answer · `"times": N`: the error comes only the first N
 //! times the turn is played in this process (else always).
 
@@ -16,7 +16,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-use enclos_core::model::{Answer, Proposed, Request, Usage};
+use enclos_core::model::{Answer, Cut, Proposed, Request, Usage};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
@@ -58,6 +58,7 @@ struct Written {
     usage: Option<WrittenUsage>,
     #[serde(default)]
     truncated: bool,
+    finish: Option<String>,
     error: Option<Failure>,
     times: Option<u32>,
 }
@@ -249,7 +250,11 @@ impl TryFrom<Written> for Turn {
             reasoning: written.reasoning,
             calls: written.calls.into_iter().map(|WrittenCall(call)| call).collect(),
             usage: written.usage.map(|usage| Usage { input: usage.input, output: usage.output }),
-            truncated: written.truncated,
+            cut: written
+                .finish
+                .as_deref()
+                .and_then(Cut::of_reason)
+                .or(written.truncated.then_some(Cut::Length)),
             malformed: None,
         };
         let left = AtomicU32::new(written.times.unwrap_or(u32::MAX));

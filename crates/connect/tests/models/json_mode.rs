@@ -63,6 +63,7 @@ fn anything_else_runs_nothing_and_says_why() {
         (r#"{"tool":"read","arguments":{}} and more"#, "stop"),
         (r#"{"tool":"read","arguments":{"a"#, "length"),
         (r#"{"tool":"read","arguments":{}}"#, "length"),
+        (r#"{"tool":"read","arguments":{}}"#, "content_filter"),
     ] {
         let (answer, _) = answer(text, finish);
         assert!(answer.calls.is_empty() && answer.malformed.is_some(), "{text}: {answer:?}");

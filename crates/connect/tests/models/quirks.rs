@@ -3,7 +3,7 @@
 //! Each row has its number in the list of bug reports that it comes from, and names where it was seen.
 
 use enclos_connect::model::ModelError;
-use enclos_core::model::{Answer, Message, PastCall};
+use enclos_core::model::{Answer, Cut, Message, PastCall};
 use serde_json::Value;
 
 use crate::support::{self, Server, ask, request, run, says, stream};
@@ -17,8 +17,12 @@ fn shown(answer: &Answer) -> String {
     for call in &answer.calls {
         parts.push(format!(" {}:{}:{}", call.id.as_deref().unwrap_or("-"), call.name, call.arguments));
     }
-    if answer.truncated {
-        parts.push(" truncated".to_owned());
+    if let Some(cut) = &answer.cut {
+        parts.push(match cut {
+            Cut::Length => " truncated".to_owned(),
+            Cut::Filter => " filtered".to_owned(),
+            Cut::Other(reason) => format!(" ended:{reason}"),
+        });
     }
     if answer.malformed.is_some() {
         assert!(answer.calls.is_empty(), "a malformed answer holds no call");
@@ -188,7 +192,7 @@ fn which_call_a_piece_belongs_to() {
 }
 
 #[test]
-fn the_end_hangs_on_calls_and_not_on_the_reason() {
+fn the_end_hangs_on_calls_and_whether_they_run_on_the_reason() {
     let one = calls(&read(r#""x""#, r#""{}""#));
     for (quirk, reason) in [
         ("28 opencode: stop", r#""stop""#),
@@ -214,6 +218,21 @@ fn the_end_hangs_on_calls_and_not_on_the_reason() {
     gives("22 llama.cpp: runs to the length limit", &babble, "and so on truncated");
     let cut = [calls(&read(r#""x""#, r#""{\"a\":""#)), finish(r#""length""#)];
     gives("a call cut by the length limit", &cut, r#" x:read:{"a": truncated"#);
+    for (reason, told) in [
+        ("stop", ""),
+        ("tool_calls", ""),
+        ("function_call", ""),
+        ("tool_use", ""),
+        ("end_turn", ""),
+        ("length", " truncated"),
+        ("max_tokens", " truncated"),
+        ("content_filter", " filtered"),
+        ("error", " ended:error"),
+        ("something_new", " ended:something_new"),
+    ] {
+        let events = [calls(&read(r#""x""#, r#""{\"a\":1}""#)), finish(&format!("\"{reason}\""))];
+        gives(reason, &events, &format!(r#" x:read:{{"a":1}}{told}"#));
+    }
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use enclos_connect::model::{Delta, Model, ModelError, ModelSpec, Script};
-use enclos_core::model::{Answer, Proposed, Request, Usage};
+use enclos_core::model::{Answer, Cut, Proposed, Request, Usage};
 
 use crate::support::{ask_any, request, run};
 
@@ -49,7 +49,7 @@ fn turns_are_played_by_their_number_and_then_there_is_nothing_to_say() {
                 text: "second".into(),
                 reasoning: "hm".into(),
                 usage,
-                truncated: true,
+                cut: Some(Cut::Length),
                 ..Answer::default()
             };
             assert_eq!(answer, Ok(wanted));

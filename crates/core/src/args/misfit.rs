@@ -8,6 +8,7 @@ use jsonschema::error::ValidationErrorKind as Kind;
 use super::error::{Misfit, excerpt, listed};
 use super::place::{Place, escaped};
 use crate::near::nearest;
+use crate::noun::count;
 
 /// Describes one error of the validator.
 pub(super) fn describe(error: &ValidationError<'_>, text: &str, fields: &[String]) -> Misfit {
@@ -50,12 +51,12 @@ fn expected(error: &ValidationError<'_>) -> String {
         Kind::Minimum { limit } => format!("at least {limit}"),
         Kind::ExclusiveMaximum { limit } => format!("less than {limit}"),
         Kind::ExclusiveMinimum { limit } => format!("more than {limit}"),
-        Kind::MaxLength { limit } => format!("at most {limit} characters"),
-        Kind::MinLength { limit } => format!("at least {limit} characters"),
-        Kind::MaxItems { limit } => format!("at most {limit} items"),
-        Kind::MinItems { limit } => format!("at least {limit} items"),
-        Kind::MaxProperties { limit } => format!("at most {limit} fields"),
-        Kind::MinProperties { limit } => format!("at least {limit} fields"),
+        Kind::MaxLength { limit } => format!("at most {}", count(*limit, "character", "characters")),
+        Kind::MinLength { limit } => format!("at least {}", count(*limit, "character", "characters")),
+        Kind::MaxItems { limit } => format!("at most {}", count(*limit, "item", "items")),
+        Kind::MinItems { limit } => format!("at least {}", count(*limit, "item", "items")),
+        Kind::MaxProperties { limit } => format!("at most {}", count(*limit, "field", "fields")),
+        Kind::MinProperties { limit } => format!("at least {}", count(*limit, "field", "fields")),
         Kind::UniqueItems => "items that all differ".to_owned(),
         Kind::Pattern { pattern } => format!("text that matches `{}`", excerpt(pattern)),
         _ => another(error),

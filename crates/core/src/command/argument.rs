@@ -3,6 +3,8 @@
 //! An argument keeps apart what is known (text), what depends on the files there are (patterns, `~`) and what
 //! is known at run time only. Nothing unknown is ever taken for text.
 
+use std::borrow::Cow;
+
 use super::braces::{self, Expanded};
 use super::script::{Dynamic, Nature, Part, Place, Script, Word};
 
@@ -17,6 +19,16 @@ pub(super) enum Atom {
     Tilde(String),
     /// Known at run time only.
     Dynamic(Dynamic),
+}
+
+impl Atom {
+    /// Its known text; a pattern and `~` as written.
+    pub(super) fn known(&self) -> &str {
+        match self {
+            Self::Text(text) | Self::Glob(text) | Self::Tilde(text) => text,
+            Self::Dynamic(_) => "",
+        }
+    }
 }
 
 /// An argument of a command.
@@ -47,25 +59,16 @@ impl Argument {
     }
 
     /// The known text, as if every expansion were empty. Patterns and `~` stay as written.
-    pub(super) fn emptied(&self) -> String {
-        self.atoms
-            .iter()
-            .map(|atom| match atom {
-                Atom::Text(text) | Atom::Glob(text) | Atom::Tilde(text) => text.as_str(),
-                Atom::Dynamic(_) => "",
-            })
-            .collect()
+    pub(super) fn emptied(&self) -> Cow<'_, str> {
+        match self.atoms.as_slice() {
+            [Atom::Text(only) | Atom::Glob(only) | Atom::Tilde(only)] => Cow::Borrowed(only),
+            atoms => Cow::Owned(atoms.iter().map(Atom::known).collect()),
+        }
     }
 
     /// How many bytes of it are known.
     pub(super) fn known(&self) -> usize {
-        self.atoms
-            .iter()
-            .map(|atom| match atom {
-                Atom::Text(text) | Atom::Glob(text) | Atom::Tilde(text) => text.len(),
-                Atom::Dynamic(_) => 0,
-            })
-            .sum()
+        self.atoms.iter().map(|atom| atom.known().len()).sum()
     }
 
     /// How it is shown: what is known decoded, the rest as written.

@@ -44,9 +44,11 @@ struct Pair {
 
 /// Expands the braces of `word`. `room` is how many bytes all words of the text may still grow by.
 pub(super) fn expand(word: &Word, room: &mut usize) -> Expanded {
-    let open = |part: &Part| matches!(part, Part::Plain(text) if text.contains('{'));
-    if !word.parts.iter().any(open) {
+    if !may_expand(word) {
         return Expanded::Same;
+    }
+    if *room == 0 {
+        return Expanded::TooLarge;
     }
     let mut items = Vec::new();
     for part in &word.parts {
@@ -61,11 +63,44 @@ pub(super) fn expand(word: &Word, room: &mut usize) -> Expanded {
     }
     let mut reader = Reader { items: &items, pairs: &pairs, room, full: false };
     let nodes = reader.nodes(0, items.len());
-    if reader.full {
-        return Expanded::TooLarge;
-    }
-    let Some(words) = combine(&nodes, room) else { return Expanded::TooLarge };
+    // Once there is no room, no word is tried any more.
+    let words = if reader.full { Err(Over::Room) } else { combine(&nodes, room) };
+    let words = match words {
+        Ok(words) => words,
+        Err(over) => {
+            *room = if over == Over::Room { 0 } else { *room };
+            return Expanded::TooLarge;
+        }
+    };
     Expanded::Words(words.iter().map(|items| parts(items)).filter(|parts| !parts.is_empty()).collect())
+}
+
+/// Whether a `{` stands before a `}` with a comma or dots between them, outside quotes.
+fn may_expand(word: &Word) -> bool {
+    let mut opened = false;
+    let mut separated = false;
+    for part in &word.parts {
+        let Part::Plain(text) = part else { continue };
+        let mut before = ' ';
+        for character in text.chars() {
+            match character {
+                '{' => opened = true,
+                ',' => separated |= opened,
+                '.' => separated |= opened && before == '.',
+                '}' if separated => return true,
+                _ => {}
+            }
+            before = character;
+        }
+    }
+    false
+}
+
+/// Of what there was too much.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Over {
+    Words,
+    Room,
 }
 
 /// Matches braces and finds the commas of each pair. `None` when they nest too deep.
@@ -121,11 +156,13 @@ impl<'w> Reader<'w, '_> {
         let close = pair.close?;
         if pair.commas.is_empty() {
             let inside = self.items.get(at + 1..close)?;
-            let words = sequence(inside)?;
-            let left = self.room.checked_sub(4 * words.len());
-            self.full |= left.is_none();
-            *self.room = left.unwrap_or(0);
-            return (!self.full).then_some((Node::Sequence(words), close + 1));
+            let words = sequence(inside, *self.room / 4)?;
+            if words.is_empty() {
+                self.full = true;
+                return None;
+            }
+            *self.room = self.room.saturating_sub(4 * words.len());
+            return Some((Node::Sequence(words), close + 1));
         }
         let mut choices = Vec::new();
         let mut from = at + 1;
@@ -137,8 +174,8 @@ impl<'w> Reader<'w, '_> {
     }
 }
 
-/// `1..9`, `a..f`, `1..9..2`.
-fn sequence(inside: &[Item<'_>]) -> Option<Vec<String>> {
+/// The words of `1..9`, `a..f`, `1..9..2`; none when there are over `most`.
+fn sequence(inside: &[Item<'_>], most: usize) -> Option<Vec<String>> {
     if inside.len() > 64 {
         return None;
     }
@@ -165,6 +202,9 @@ fn sequence(inside: &[Item<'_>]) -> Option<Vec<String>> {
     if count > MAX_SEQUENCE {
         // Too long to write out: its ends stand for all of it.
         return Some(vec![first.to_owned(), last.to_owned()]);
+    }
+    if usize::try_from(count).map_or(true, |count| count > most) {
+        return Some(Vec::new());
     }
     let direction = if from <= to { step } else { -step };
     let word = |index: i64| {
@@ -193,13 +233,13 @@ enum Bit<'n> {
     Text(&'n str),
 }
 
-/// All words that the nodes stand for. `None` when there are too many.
-fn combine<'n>(nodes: &'n [Node<'n>], room: &mut usize) -> Option<Vec<Built<'n>>> {
+/// All words that the nodes stand for.
+fn combine<'n>(nodes: &'n [Node<'n>], room: &mut usize) -> Result<Vec<Built<'n>>, Over> {
     let mut words: Vec<Built<'n>> = vec![Vec::new()];
     for node in nodes {
         let endings: Vec<Built<'n>> = match node {
             Node::Item(item) => {
-                *room = room.checked_sub(words.len())?;
+                *room = room.checked_sub(words.len()).ok_or(Over::Room)?;
                 for word in &mut words {
                     word.push(Bit::Item(*item));
                 }
@@ -215,18 +255,18 @@ fn combine<'n>(nodes: &'n [Node<'n>], room: &mut usize) -> Option<Vec<Built<'n>>
             }
         };
         if words.len() * endings.len() > MAX_WORDS {
-            return None;
+            return Err(Over::Words);
         }
         let mut product = Vec::with_capacity(words.len() * endings.len());
         for word in &words {
             for ending in &endings {
-                *room = room.checked_sub(weight(word) + weight(ending) + 1)?;
+                *room = room.checked_sub(weight(word) + weight(ending) + 1).ok_or(Over::Room)?;
                 product.push(word.iter().chain(ending).copied().collect());
             }
         }
         words = product;
     }
-    Some(words)
+    Ok(words)
 }
 
 fn weight(word: &[Bit<'_>]) -> usize {

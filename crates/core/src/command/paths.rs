@@ -90,6 +90,13 @@ impl Directory {
         path.components.iter().map(known).collect::<Option<Vec<_>>>().map(Self)
     }
 
+    /// Whether nothing below it belongs to the system, and it is neither the root nor a home directory.
+    fn is_apart(&self) -> bool {
+        self.0.first().is_some_and(|top| {
+            !TREES.contains(&top.as_str()) && !TOPS.contains(&top.as_str()) && !top.starts_with('~')
+        })
+    }
+
     /// How deep it lies.
     pub(super) fn depth(&self) -> usize {
         self.0.len()
@@ -106,6 +113,17 @@ impl Path {
     /// The path that an argument names, seen from `directory`.
     pub(super) fn of(argument: &Argument, directory: &Directory) -> Self {
         Self::from_units(&units(&argument.atoms), directory)
+    }
+
+    /// The paths that an argument may name, seen from each of these directories, as far as they may be the system's.
+    ///
+    /// What is not relative is the same from everywhere; what stays below a directory that lies apart is never named.
+    pub(super) fn from_each(argument: &Argument, directories: &[Directory]) -> impl Iterator<Item = Self> {
+        let relative = is_relative(argument);
+        let below = relative && argument.atoms.iter().all(|atom| !atom.known().contains(".."));
+        let seen = if relative { directories } else { directories.get(..1).unwrap_or(directories) };
+        let matter = move |directory: &&Directory| !(below && directory.is_apart());
+        seen.iter().filter(matter).map(move |directory| Self::of(argument, directory))
     }
 
     /// The path that a text names.
@@ -220,6 +238,17 @@ impl Path {
         (is_text(&self.components, 0, "workspace") || is_text(&self.components, 0, "tmp"))
             && !self.is_unknown()
             && self.components.len() > 1
+    }
+}
+
+/// Whether an argument is a path from the working directory.
+fn is_relative(argument: &Argument) -> bool {
+    let empty = |atom: &&Atom| matches!(atom, Atom::Text(text) if text.is_empty());
+    match argument.atoms.iter().find(|atom| !empty(atom)) {
+        Some(Atom::Text(text)) => !text.starts_with('/'),
+        Some(Atom::Glob(_)) | None => true,
+        Some(Atom::Tilde(_)) => false,
+        Some(Atom::Dynamic(dynamic)) => dynamic.nature == Nature::Pattern,
     }
 }
 

@@ -11,9 +11,9 @@ pub(super) const MAX_DEPTH: usize = 200;
 /// How often text may be handed on from one shell to the next before it is refused.
 pub(super) const MAX_HANDED: usize = 12;
 /// Steps allowed for each byte of text: the reader refuses rather than take longer than linear time.
-pub(super) const STEPS_PER_BYTE: usize = 96;
+pub(super) const STEPS_PER_BYTE: usize = 16;
 /// Steps allowed for any text, however short.
-const STEPS_FREE: usize = 16 * 1024;
+const STEPS_FREE: usize = 14 * 1024;
 
 /// A range of one of the texts of a [`Script`].
 #[derive(Clone, Copy, Debug)]
@@ -213,6 +213,8 @@ pub(super) enum Nature {
     Assigns,
     /// `$( … )` and backquotes.
     Substitution,
+    /// A line of an input, or what another command prints, through a variable or a program that puts it in.
+    Input,
     /// `<( … )`, `>( … )`.
     Process,
     /// `?( … )` and its like: a pattern that matches any of several.

@@ -103,7 +103,7 @@ const WRAPPERS: [Wrapper; 20] = [
         opts("pfv", "ks", "foreground preserve-status verbose kill-after= signal= help version"),
         1,
     ),
-    plain(&["time"], opts("pqv", "f", "format= portability quiet verbose"), 0),
+    Wrapper { assigns: true, ..plain(&["time"], opts("pqv", "f", "format= portability quiet verbose"), 0) },
     plain(&["setsid"], opts("cfw", "", "ctty fork wait"), 0),
     plain(&["stdbuf"], opts("", "ioe", "input= output= error="), 0),
     Wrapper {
@@ -348,14 +348,14 @@ impl Wrapper {
                 Value::Attached(text, at) => (Some(*text), *at),
             };
             let Some(carrier) = arguments.get(at) else { return Inside::Nothing };
-            let text = text.map_or_else(|| carrier.emptied(), str::to_owned);
+            let text = text.map_or_else(|| carrier.emptied().into_owned(), str::to_owned);
             return Inside::Split(text, carrier, arguments.get(at + 1..).unwrap_or(&[]));
         }
         let code =
             given.options.iter().find(|(name, _)| self.code.contains(name)).and_then(|(_, value)| *value);
         match code {
             Some(Value::Separate(at)) => match arguments.get(at) {
-                Some(text) => Inside::Code(text.emptied(), text, self.command(rest)),
+                Some(text) => Inside::Code(text.emptied().into_owned(), text, self.command(rest)),
                 None => Inside::Nothing,
             },
             Some(Value::Attached(text, at)) => match arguments.get(at) {
@@ -383,7 +383,7 @@ impl Wrapper {
         match command {
             [] => Inside::Nothing,
             [option, code, rest @ ..] if !self.code.is_empty() && is_code_option(option) => {
-                Inside::Code(code.emptied(), code, rest)
+                Inside::Code(code.emptied().into_owned(), code, rest)
             }
             _ if self.joined => Inside::Joined(command),
             _ => Inside::Command(command),
@@ -396,7 +396,7 @@ impl Wrapper {
         let marks = |name: &Name| matches!(name, Name::Short('I' | 'i') | Name::Long("replace"));
         let (_, value) = given.options.iter().rfind(|(name, _)| marks(name))?;
         let text = match value {
-            Some(Value::Separate(at)) => arguments.get(*at).map(Argument::emptied),
+            Some(Value::Separate(at)) => arguments.get(*at).map(|argument| argument.emptied().into_owned()),
             Some(Value::Attached(text, _)) => Some((*text).to_owned()),
             None => None,
         };

@@ -16,6 +16,8 @@ pub struct PolicyError {
     pub file: String,
     /// The line, from 1; 0 where the whole text is meant.
     pub line: usize,
+    /// The key that it is about, where it is one.
+    pub key: Option<Box<str>>,
     /// What is wrong.
     pub problem: Problem,
 }
@@ -144,6 +146,15 @@ fn meant(near: Option<&str>) -> String {
 }
 
 impl PolicyError {
+    /// An error at a line of a text; 0 where the whole text is meant.
+    pub(super) fn new(file: &str, line: usize, problem: Problem) -> Self {
+        let mut key = None;
+        if let Problem::LooserSetting { key: of, .. } = &problem {
+            key = Some(Box::from(*of));
+        }
+        Self { file: file.to_owned(), line, key, problem }
+    }
+
     /// An error of the TOML reader, with a suggestion where a word is nearly right.
     pub(super) fn of_toml(file: &str, text: &str, error: &toml::de::Error) -> Self {
         let line = error.span().map_or(0, |span| line_of(text, span.start));
@@ -151,17 +162,19 @@ impl PolicyError {
         let mut words = message.split('`').skip(1).step_by(2);
         let mut problem = plain(&message);
         let told = message.starts_with("unknown ") || message.starts_with("missing ");
-        if let Some(key) = key_at(text, line).filter(|_| !told) {
+        let mut key = key_at(text, line);
+        if let Some(key) = key.filter(|_| !told) {
             problem = format!("`{key}`: {problem}");
         }
         let known: Vec<&str>;
         if message.starts_with("unknown ")
             && let Some(word) = words.next()
         {
+            key = key.or(message.starts_with("unknown field").then_some(word));
             known = words.collect();
             problem.push_str(&meant(nearest(word, &known)));
         }
-        Self { file: file.to_owned(), line, problem: Problem::Shape(problem) }
+        Self { file: file.to_owned(), line, key: key.map(Box::from), problem: Problem::Shape(problem) }
     }
 }
 

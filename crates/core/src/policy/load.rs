@@ -147,7 +147,7 @@ fn digest(layers: &[Loaded]) -> Digest {
 
 impl Loaded {
     fn read(layer: &Layer<'_>) -> Result<Self, PolicyError> {
-        let whole = |problem| PolicyError { file: layer.source.clone(), line: 0, problem };
+        let whole = |problem| PolicyError::new(&layer.source, 0, problem);
         let limit = if layer.scope == Scope::Repository { MAX_REPOSITORY_BYTES } else { MAX_BYTES };
         if layer.text.len() > limit {
             return Err(whole(Problem::TooLong { bytes: layer.text.len(), limit }));
@@ -186,13 +186,14 @@ impl Loaded {
             toml::from_str(layer.text).map_err(|e| PolicyError::of_toml(&layer.source, layer.text, &e))?;
         let settings = Settings { ceilings: Ceilings::of(&file.execution), ..Settings::default() };
         let mut loaded = Self::empty(layer, "repository".to_owned(), settings);
-        for (key, written) in
-            [("place", file.execution.place.is_some()), ("backend", file.execution.backend.is_some())]
-        {
-            if written {
-                let why = format!("`execution.{key}` is not for a repository to fix: remove it");
-                return Err(loaded.error(0, Problem::Shape(why)));
-            }
+        let fixed = [
+            ("place", file.execution.place.is_some()),
+            ("backend", file.execution.backend.is_some()),
+            ("output_keep", file.execution.output_keep.is_some()),
+        ];
+        if let Some((key, _)) = fixed.iter().find(|(_, stands)| *stands) {
+            let why = format!("`execution.{key}` is not for a repository to fix: remove it");
+            return Err(loaded.error(0, Problem::Shape(why)));
         }
         for rule in file.rule {
             let line = line_of(layer.text, rule.span().start);
@@ -266,6 +267,6 @@ impl Loaded {
     }
 
     pub(super) fn error(&self, line: usize, problem: Problem) -> PolicyError {
-        PolicyError { file: self.source.to_string(), line, problem }
+        PolicyError::new(&self.source, line, problem)
     }
 }

@@ -35,13 +35,13 @@ pub use explain::{LayerReport, MatrixRow};
 pub use judge::{Caller, Request};
 pub use lab::{
     Answer, Case, CellChange, Difference, Direction, ExampleResult, RuleChange, Seen, SettingChange, Where,
-    is_cases, read_cases,
+    cases_at, read_cases,
 };
 pub use preset::{Preset, UnknownPreset};
 pub use scope::{Layer, MAX_BYTES, MAX_REPOSITORY_BYTES, Scope};
 pub use settings::{
     Ceilings, EXPIRY_MINUTES, ExecutionBackend, ExecutionPlace, FixedBackend, FixedPlace, Mounts, OnAsk,
-    Settings,
+    OutputKeep, Settings,
 };
 pub use tool::Tool;
 pub use who::{Category, Role, Surface};

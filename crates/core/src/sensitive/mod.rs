@@ -159,6 +159,7 @@ mod tests {
             (".github/copilot-instructions.md", Flag::AgentSettings),
             (".vscode/tasks.json", Flag::EditorSettings),
             (".envrc", Flag::EditorSettings),
+            ("sub/.editorconfig", Flag::EditorSettings),
             (".devcontainer/devcontainer.json", Flag::EditorSettings),
             (".enclos.toml", Flag::EnclosPolicy),
             (".gitattributes", Flag::GitAttributes),

@@ -254,6 +254,7 @@ const NAMES: &[(Flag, &[&str])] = &[
             ".envrc",
             "devcontainer.json",
             ".devcontainer.json",
+            ".editorconfig",
             ".exrc",
             ".vimrc",
             ".nvimrc",

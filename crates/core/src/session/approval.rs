@@ -87,6 +87,22 @@ impl Needs {
         self.quorum > 1
     }
 
+    /// Whether these persons, with the role of each, are enough to approve.
+    pub fn can_be_met<'p>(
+        &self,
+        persons: impl IntoIterator<Item = (&'p UserId, Standing)>,
+        requesters: &[UserId],
+    ) -> bool {
+        let mut counted: Vec<UserId> = Vec::new();
+        for (user, standing) in persons {
+            let human = DecidedBy::Human(user.clone());
+            if self.counts(&human, standing, requesters, &counted).is_ok() && !counted.contains(user) {
+                counted.push(user.clone());
+            }
+        }
+        u32::try_from(counted.len()).is_ok_and(|counted| counted >= self.quorum)
+    }
+
     /// Whether a yes counts.
     ///
     /// # Errors
@@ -218,6 +234,24 @@ mod tests {
         assert_eq!(counts("bob", held(Role::Maintainer), &[]), Ok(()));
         assert_eq!(counts("bob", held(Role::Maintainer), &[UserId::new("bob")]), Err(Uncounted::Twice));
         assert_eq!(counts("cyd", held(Role::Owner), &[UserId::new("bob")]), Ok(()));
+    }
+
+    #[test]
+    fn a_question_can_be_met_by_as_many_persons_as_it_needs_and_no_fewer() {
+        let (ada, bob, cyd) = (UserId::new("ada"), UserId::new("bob"), UserId::new("cyd"));
+        let needs = Needs { quorum: 2, role: Some(Role::Maintainer), person: true, separate: true };
+        let asked = [ada.clone()];
+        let met = |needs: Needs, persons: &[(&UserId, Role)]| {
+            needs.can_be_met(persons.iter().map(|(user, role)| (*user, held(*role))), &asked)
+        };
+        assert!(!met(needs, &[(&ada, Role::Owner)]));
+        assert!(!met(needs, &[(&ada, Role::Owner), (&bob, Role::Maintainer)]));
+        assert!(!met(needs, &[(&bob, Role::Maintainer), (&bob, Role::Maintainer)]));
+        assert!(!met(needs, &[(&bob, Role::Maintainer), (&cyd, Role::Developer)]));
+        assert!(met(needs, &[(&ada, Role::Owner), (&bob, Role::Maintainer), (&cyd, Role::Owner)]));
+        let one = Needs { role: Some(Role::Owner), ..Needs::default() };
+        assert!(met(one, &[(&ada, Role::Owner)]) && !met(one, &[(&ada, Role::Maintainer)]));
+        assert!(!met(Needs::default(), &[]));
     }
 
     #[test]

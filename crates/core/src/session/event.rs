@@ -7,10 +7,12 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::approval::{Approval, Standing};
+use super::background::Cause;
 use crate::budget::{Exhausted, Limits};
 use crate::call::Canceled;
 use crate::decision::DecidedBy;
 use crate::ids::{CallId, Digest, RuleId, UserId};
+use crate::model::Cut;
 
 /// One event.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -103,6 +105,18 @@ pub enum Event {
         rule: RuleId,
         /// Whether it runs a command.
         command: bool,
+        /// The name under which the command goes on in the background.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        background: Option<String>,
+    },
+    /// A command in the background is over.
+    BackgroundEnded {
+        /// The call that started it.
+        call: CallId,
+        /// What brought the end about.
+        cause: Cause,
+        /// How it ended, in words.
+        told: String,
     },
     /// A tool answered.
     Finished {
@@ -188,6 +202,9 @@ pub struct Answer {
     /// What the model must be told of an answer that could not be understood.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub correction: Option<String>,
+    /// Why it is not whole: none of its calls runs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cut: Option<Cut>,
 }
 
 /// A call as the model proposed it.

@@ -5,6 +5,7 @@
 //! call, and nothing here performs an effect.
 
 pub mod approval;
+mod background;
 mod event;
 mod grant;
 mod history;
@@ -15,6 +16,7 @@ mod undo;
 use std::sync::Arc;
 
 pub use approval::{Approval, Needs, Standing, Uncounted};
+pub use background::{Cause, Running};
 pub use event::{Answer, Event, Outcome, Proposal, Remember, Settings, Settlement};
 pub use grant::{Asking, Bound, Grant, Pattern, below_workspace};
 pub use history::History;
@@ -26,6 +28,7 @@ use questions::Questions;
 use crate::budget::{Budget, Cost, Exhausted, NoExtension};
 use crate::call::{Call, Canceled, Event as CallEvent, IllegalMove};
 use crate::ids::{CallId, Digest};
+use crate::model::Cut;
 
 /// Where a session is in its life.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,6 +54,8 @@ pub struct Session {
     budget: Budget,
     history: History,
     calls: Vec<Call>,
+    /// Why the answer that they are from is not whole.
+    cut: Option<Cut>,
     questions: Questions,
     proposals: Vec<Arc<Proposal>>,
     model_calls: u64,
@@ -62,6 +67,7 @@ pub struct Session {
     review: Option<Digest>,
     closed: Option<Outcome>,
     trail: undo::Trail,
+    background: background::Background,
 }
 
 /// Where the turn is.
@@ -103,6 +109,9 @@ pub enum Impossible {
     /// No extension is left.
     #[error(transparent)]
     NoExtension(#[from] NoExtension),
+    /// There is no such background command at work.
+    #[error("no background command of `{0}` is at work")]
+    NoBackground(CallId),
     /// The session is over.
     #[error("the session is closed")]
     Closed,
@@ -119,6 +128,7 @@ impl Session {
             budget: Budget::new(settings.limits, now_us),
             history: History::default(),
             calls: Vec::new(),
+            cut: None,
             questions: Questions::default(),
             proposals: Vec::new(),
             model_calls: 0,
@@ -130,6 +140,7 @@ impl Session {
             review: None,
             closed: None,
             trail: undo::Trail::default(),
+            background: background::Background::default(),
         }
     }
 
@@ -179,17 +190,24 @@ impl Session {
             Event::Settled { call, answer } => self.settled(now_us, call, answer),
             Event::Edited { call, by, arguments } => self.edited(call, by, arguments),
             Event::GrantRevoked { grant, by } => self.questions.revoke(grant, by),
-            Event::Started { call, decided_by, rule, command } => {
+            Event::Started { call, decided_by, rule, command, background } => {
                 let cost = if *command { Cost::Command } else { Cost::Action };
                 self.budget = self.budget.charge(cost, now_us).map_err(Impossible::Spent)?;
                 self.questions.used(call);
+                if self.cut.is_some() {
+                    return Err(Impossible::Misplaced("a start of a call from an answer that is not whole"));
+                }
                 let start = CallEvent::Start { decided_by: decided_by.clone(), rule: rule.clone() };
                 let started = self.call(call)?;
                 started.take(start)?;
                 let tool = started.tool().to_owned();
                 self.trail.started(call, &tool);
+                if let Some(name) = background {
+                    self.background.started(call, name);
+                }
                 Ok(())
             }
+            Event::BackgroundEnded { call, cause, told } => self.background_ended(call, cause, told),
             Event::Finished { call, output } => {
                 Ok(self.call(call)?.take(CallEvent::Finish { output: output.clone() })?)
             }
@@ -258,6 +276,7 @@ impl Session {
             call.take(CallEvent::Complete { arguments: proposal.arguments.clone() })?;
             self.calls.push(call);
         }
+        self.cut.clone_from(&answer.cut);
         self.history.answered(answer);
         self.model_calls += 1;
         self.calls_made += u64::try_from(answer.calls.len()).unwrap_or(u64::MAX);
@@ -286,6 +305,7 @@ impl Session {
         let ran = matches!(call.state(), crate::call::State::Calling { .. });
         call.take(CallEvent::Fail { error: error.to_owned() })?;
         self.questions.withdraw(id);
+        self.background.remove(id);
         if !ran {
             self.spend(Cost::Action, now_us);
         }
@@ -317,7 +337,8 @@ impl Session {
         if self.turn == Turn::Over(End::Interrupted) {
             self.turn = Turn::Open { held: false };
         }
-        self.history.note_restored(self.calls.is_empty());
+        let gone = self.background.remove_all();
+        self.history.note_restored(self.calls.is_empty(), &gone);
         Ok(())
     }
 
@@ -362,6 +383,11 @@ impl Session {
     /// The calls of the turn that are not all resolved yet.
     pub fn calls(&self) -> &[Call] {
         &self.calls
+    }
+
+    /// Why the answer that the calls are from is not whole. None of them runs then.
+    pub fn cut(&self) -> Option<&Cut> {
+        self.cut.as_ref()
     }
 
     /// Digest of the change set that waits for review.

@@ -9,11 +9,11 @@ mod test;
 
 use std::path::Path;
 
-use enclos_core::policy::{Layer, MAX_BYTES, Policy, PolicyError, Preset, Scope, is_cases};
+use enclos_core::policy::{Layer, MAX_BYTES, Policy, PolicyError, Preset, Scope, cases_at};
 use enclos_protocol::error::{ApiError, Fault};
 use enclos_protocol::lab::DifferenceReport;
 
-use crate::policies::{read, read_plain};
+use crate::policies::{read, read_plain, refusal, table};
 
 pub(crate) use simulate::{Replay, simulate};
 pub(crate) use test::{apart, test};
@@ -65,14 +65,9 @@ impl Named {
 
 /// A table of expectations under another name is said to be one, whatever stands beside it.
 fn refuse_table(word: &str) -> Result<(), ApiError> {
-    match read(Path::new(word), MAX_BYTES) {
-        Ok(Some(text)) if is_cases(&text) => {
-            let message = format!("`{word}` is a table of expectations, not a policy");
-            Err(usage(message).hint("name it `….cases.toml`: by that `enclos policy test` knows a table"))
-        }
-        // What cannot be read is told by whoever reads it as a policy.
-        Ok(_) | Err(_) => Ok(()),
-    }
+    // What cannot be read is told by whoever reads it as a policy.
+    let text = read(Path::new(word), MAX_BYTES).ok().flatten();
+    text.and_then(|text| cases_at(&text)).map_or(Ok(()), |line| Err(table(word, line)))
 }
 
 /// One policy file; `.enclos.toml` is a repository's own.
@@ -102,7 +97,7 @@ pub(crate) fn load(texts: &[(Scope, String, String)], way: Way) -> Result<Policy
         .iter()
         .map(|(scope, source, text)| Layer { scope: *scope, source: source.clone(), text })
         .collect();
-    way(&layers).map_err(|error| usage(error.to_string()))
+    way(&layers).map_err(|error| refusal(&error))
 }
 
 /// Loads texts with the own policy of a repository below them, where it still stands there.

@@ -6,7 +6,7 @@ use enclos_protocol::lab::{CaseResult, TestReport};
 
 use super::{Side, usage};
 use crate::explain::{self, Who};
-use crate::policies::read;
+use crate::policies::{read, refusal};
 
 /// The end of a name of a table of expectations.
 const TABLE: &str = ".cases.toml";
@@ -26,7 +26,7 @@ pub(crate) fn test(side: Side, tables: &[String]) -> Result<TestReport, ApiError
     for table in tables {
         let text = read(table.as_ref(), MAX_BYTES)?;
         let text = text.ok_or_else(|| usage(format!("the table `{table}` does not exist")))?;
-        let rows = read_cases(table, &text).map_err(|error| usage(error.to_string()))?;
+        let rows = read_cases(table, &text).map_err(|error| refusal(&error))?;
         cases.extend(rows.iter().map(|case| result(&policy, case)));
     }
     let examples = policy.examples_held();

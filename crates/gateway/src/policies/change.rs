@@ -2,15 +2,14 @@
 //!
 //! Each of them is a save: judged alike, and a new version. Nothing that was in force is ever overwritten.
 
-use enclos_core::policy::MAX_BYTES;
 use enclos_protocol::api::PolicyChange;
-use enclos_protocol::error::ApiError;
+use enclos_protocol::error::{ApiError, Fault};
 use enclos_protocol::report::PolicySaved;
 use enclos_store::{Store, policy_digest};
 
 use super::save::{Asked, Desk};
 use super::versions::newest;
-use super::{ScopeName, lying, read, usage};
+use super::{ScopeName, lying, named, usage};
 use crate::places::Places;
 use crate::sessions::of_store;
 
@@ -38,8 +37,7 @@ pub(crate) fn save(
     let (text, source, how) = match change {
         PolicyChange::Apply(file) => {
             let name = file.display().to_string();
-            let missing = || usage(format!("the policy file `{name}` does not exist"));
-            let text = read(file, MAX_BYTES)?.ok_or_else(missing)?;
+            let text = named(file)?;
             if text.is_empty() {
                 let error = usage(format!("`{name}` is empty: expected a policy, with a `name` at least"));
                 let hint = format!("to take a policy away: enclos policy apply --remove --scope {scope}");
@@ -80,8 +78,11 @@ fn earlier(
             1 => "it has version 1 alone".to_owned(),
             _ => format!("expected one from 1 to {last}"),
         };
-        usage(format!("the {scope} has no version {number} to go back to: {expected}"))
-            .hint(format!("see them: enclos policy history --scope {scope}"))
+        ApiError::new(
+            Fault::NotFound,
+            format!("the {scope} has no version {number} to go back to: {expected}"),
+        )
+        .hint(format!("see them: enclos policy history --scope {scope}"))
     })?;
     let text = store.policy_text(version).map_err(|error| of_store(&error))?;
     Ok((number, text))

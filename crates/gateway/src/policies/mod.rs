@@ -9,19 +9,20 @@
 mod change;
 mod save;
 mod scope;
+mod text;
 mod versions;
 
-use std::io::Read as _;
-use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
-use enclos_core::policy::{Layer, MAX_BYTES, MAX_REPOSITORY_BYTES, Policy, PolicyError, Preset, Scope};
-use enclos_protocol::error::{ApiError, Fault};
+use enclos_core::policy::{Layer, MAX_BYTES, Policy, PolicyError, Preset, Scope};
+use enclos_protocol::error::ApiError;
 
 use crate::places::Places;
+use text::{lying, usage};
 
 pub(crate) use change::{Wish, save};
 pub(crate) use scope::ScopeName;
+pub(crate) use text::{named, read, read_plain, refusal, table};
 pub(crate) use versions::{history, settle, show};
 
 /// The texts of a policy, as they were read last, and how to read them again.
@@ -100,7 +101,7 @@ impl Sources {
             loaded => loaded,
         }
         .map_err(|error| {
-            ApiError::new(Fault::Usage, error.to_string())
+            refusal(&error)
                 .hint("nothing was started: a policy that is not understood whole gives no tool at all")
         })
     }
@@ -111,7 +112,7 @@ impl Sources {
     /// The first text that cannot be read or is not understood whole.
     pub(crate) fn load_standing(&self) -> Result<Policy, ApiError> {
         let texts = self.held.as_ref().map_err(Clone::clone)?;
-        Policy::load_standing(&layers(texts)).map_err(|error| usage(error.to_string()))
+        Policy::load_standing(&layers(texts)).map_err(|error| refusal(&error))
     }
 
     /// Reads every text again. True when something is not as it was.
@@ -140,7 +141,8 @@ impl Sources {
 }
 
 impl Way {
-    fn read(&self) -> Result<Vec<Text>, ApiError> {
+    /// The saved policies of the scopes.
+    fn saved(&self) -> Result<Vec<Text>, ApiError> {
         let mut texts = Vec::new();
         for scope in &self.line {
             let file = scope.file(&self.places);
@@ -153,6 +155,11 @@ impl Way {
                 });
             }
         }
+        Ok(texts)
+    }
+
+    fn read(&self) -> Result<Vec<Text>, ApiError> {
+        let mut texts = self.saved()?;
         let scope = if texts.is_empty() { Scope::Project } else { Scope::Session };
         let chosen = |source: String, toml: String| Text { scope, source, toml, saved: false };
         let default = (texts.is_empty() && self.files.is_empty()).then_some(Preset::default().as_str());
@@ -162,9 +169,7 @@ impl Way {
             texts.push(chosen(format!("preset {preset}"), preset.text().to_owned()));
         }
         for file in &self.files {
-            let text = read(file, MAX_BYTES)?
-                .ok_or_else(|| usage(format!("the policy file `{}` does not exist", file.display())))?;
-            texts.push(chosen(file.display().to_string(), text));
+            texts.push(chosen(file.display().to_string(), named(file)?));
         }
         if let Some(text) = &self.repository {
             let (source, toml) = (".enclos.toml".to_owned(), text.clone());
@@ -174,6 +179,15 @@ impl Way {
     }
 }
 
+/// The digest of the policy that a scope and the scopes above it make; `None` where nothing is written or a text is
+/// not understood.
+fn digest_of(places: &Places, scope: &ScopeName) -> Option<String> {
+    let way =
+        Way { places: places.clone(), line: scope.line(), preset: None, files: Vec::new(), repository: None };
+    let texts = way.saved().ok().filter(|texts| !texts.is_empty())?;
+    Some(Policy::load_standing(&layers(&texts)).ok()?.digest().as_str().to_owned())
+}
+
 fn layers(texts: &[Text]) -> Vec<Layer<'_>> {
     texts.iter().map(Text::layer).collect()
 }
@@ -181,56 +195,5 @@ fn layers(texts: &[Text]) -> Vec<Layer<'_>> {
 impl Text {
     fn layer(&self) -> Layer<'_> {
         Layer { scope: self.scope, source: self.source.clone(), text: &self.toml }
-    }
-}
-
-fn usage(message: impl Into<String>) -> ApiError {
-    ApiError::new(Fault::Usage, message)
-}
-
-/// A pipe that nobody writes to is not waited for.
-const NO_WAIT: i32 = rustix::fs::OFlags::NONBLOCK.bits().cast_signed();
-
-/// Reads a file whole; `None` where there is none. What is no plain file is never waited for, and never read past
-/// the bound.
-pub(crate) fn read(file: &Path, most: usize) -> Result<Option<String>, ApiError> {
-    let refuse = |why: String| Err(usage(format!("`{}` {why}", file.display())));
-    let opened = match std::fs::OpenOptions::new().read(true).custom_flags(NO_WAIT).open(file) {
-        Ok(opened) => opened,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
-        Err(error) => return refuse(format!("cannot be read: {error}")),
-    };
-    match opened.metadata() {
-        Ok(facts) if facts.is_file() => {}
-        Ok(_) => return refuse("is not a plain file: expected a file of TOML".to_owned()),
-        Err(error) => return refuse(format!("cannot be read: {error}")),
-    }
-    let mut bytes = Vec::new();
-    if let Err(error) = opened.take(most as u64 + 1).read_to_end(&mut bytes) {
-        return refuse(format!("cannot be read: {error}"));
-    }
-    if bytes.len() > most {
-        return refuse(format!("is longer than {most} bytes, which is the most that a policy may have"));
-    }
-    String::from_utf8(bytes).map(Some).or_else(|error| {
-        let valid = error.utf8_error().valid_up_to();
-        let line = error.as_bytes().iter().take(valid).filter(|byte| **byte == b'\n').count() + 1;
-        refuse(format!("cannot be read: line {line} is not UTF-8; save the file as UTF-8"))
-    })
-}
-
-/// What lies at the place of a saved policy: the text, or an empty one for what is there and is no text. A save
-/// replaces it.
-fn lying(file: &Path) -> Option<String> {
-    read(file, MAX_BYTES).unwrap_or_else(|_| Some(String::new()))
-}
-
-/// The repository's own file counts only as a plain file.
-pub(crate) fn read_plain(file: &Path) -> Result<Option<String>, ApiError> {
-    match std::fs::symlink_metadata(file) {
-        Ok(facts) if facts.is_file() => read(file, MAX_REPOSITORY_BYTES),
-        Ok(_) => Err(usage(format!("`{}` is not a plain file", file.display()))),
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(usage(format!("`{}` cannot be read: {error}", file.display()))),
     }
 }

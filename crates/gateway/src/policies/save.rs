@@ -17,7 +17,7 @@ use enclos_protocol::report::PolicySaved;
 use enclos_store::{LeaseError, PolicyChange, PolicyLease, PolicyVersion, Store, policy_digest};
 
 use super::versions::newest;
-use super::{ScopeName, lying, read, usage};
+use super::{ScopeName, digest_of, lying, read, refusal, usage};
 use crate::places::Places;
 use crate::sessions::of_store;
 
@@ -109,6 +109,7 @@ impl<'d> Desk<'d> {
             file: file.display().to_string(),
             version,
             digest: digest.as_str().to_owned(),
+            policy_digest: digest_of(self.places, &scope),
             previous,
             changed,
             overruled,
@@ -192,14 +193,14 @@ impl<'d> Desk<'d> {
     }
 
     fn only_tightens(&self, scope: &ScopeName, mine: Option<Replacement<'_>>) -> Result<(), ApiError> {
-        let refused = |why: String| usage(why).hint("nothing was changed");
+        let unchanged = |error: ApiError| error.hint("nothing was changed");
         let source = mine.map(|mine| mine.source).unwrap_or_default();
         match Policy::load(&layers_of(&self.texts(&scope.line(), mine)?)) {
             Ok(_) => Ok(()),
-            Err(error) if error.file == source => Err(refused(error.to_string())),
+            Err(error) if error.file == source => Err(unchanged(refusal(&error))),
             // A scope above stands looser than its own scopes above; what is asked here is judged all the same.
             Err(_) => match self.without_effect(scope, mine)?.first() {
-                Some(rule) => Err(refused(format!("{rule}, and a lower scope can only tighten"))),
+                Some(rule) => Err(unchanged(usage(format!("{rule}, and a lower scope can only tighten")))),
                 None => Ok(()),
             },
         }
@@ -214,8 +215,7 @@ impl<'d> Desk<'d> {
         let texts = self.texts(&scope.line(), mine)?;
         let above = texts.iter().filter(|(of, ..)| of != scope).cloned().collect::<Vec<_>>();
         let overruled = |texts: &[Named]| {
-            let policy =
-                Policy::load_standing(&layers_of(texts)).map_err(|error| usage(error.to_string()))?;
+            let policy = Policy::load_standing(&layers_of(texts)).map_err(|error| refusal(&error))?;
             Ok::<Vec<Overruled>, ApiError>(policy.overruled().to_vec())
         };
         let (all, above) = (overruled(&texts)?, overruled(&above)?);

@@ -5,12 +5,12 @@
 //! although its scope has a policy is never taken for "no policy": nothing is started then.
 
 use enclos_core::policy::{Layer, MAX_BYTES, Policy};
-use enclos_protocol::error::{ApiError, Fault};
-use enclos_protocol::report::{PolicyText, PolicyVersion as Shown};
+use enclos_protocol::error::{ApiError, Fault, Place};
+use enclos_protocol::report::{Mistake, PolicyText, PolicyVersion as Shown};
 use enclos_store::{PolicyVersion, Store, policy_digest};
 
 use super::save::Desk;
-use super::{ScopeName, read};
+use super::{ScopeName, digest_of, read, refusal};
 use crate::clock::rfc3339;
 use crate::places::Places;
 use crate::sessions::of_store;
@@ -82,7 +82,8 @@ fn gone(scope: &ScopeName, file: &std::path::Path, number: u64) -> ApiError {
         "the policy of the {scope} is gone: `{}` does not exist, but its version {number} is in force",
         file.display()
     );
-    ApiError::new(Fault::Usage, message)
+    ApiError::new(Fault::Configuration, message)
+        .at(Place::line(file.display().to_string(), 0))
         .hint(format!("put it back: enclos policy rollback --scope {scope} --to {number}"))
         .hint(format!("or take it away: enclos policy apply --remove --scope {scope}"))
 }
@@ -98,7 +99,7 @@ pub(crate) fn history(
     for scope in &scopes {
         // A file that is gone is told by whoever needs it; its history is there.
         settle(store, places, std::slice::from_ref(scope), now_us).or_else(|error| match error.fault {
-            Fault::Usage => Ok(()),
+            Fault::Configuration => Ok(()),
             _ => Err(error),
         })?;
     }
@@ -131,18 +132,29 @@ pub(crate) fn show(
     let versions = history(store, places, Some(scope), now_us)?;
     let file = scope.file(places);
     let none = || {
-        ApiError::new(Fault::Usage, format!("the {scope} has no policy: `{}` does not exist", file.display()))
-            .hint(format!("write one and save it: enclos policy apply FILE --scope {scope}"))
+        ApiError::new(
+            Fault::NotFound,
+            format!("the {scope} has no policy: `{}` does not exist", file.display()),
+        )
+        .hint(format!("write one and save it: enclos policy apply FILE --scope {scope}"))
     };
     let text = read(&file, MAX_BYTES)?.ok_or_else(none)?;
     let digest = policy_digest(&text);
     // A text that cannot be read is no version, but it is what lies there.
     let version = versions.into_iter().rfind(|version| version.digest == digest.as_str() && version.newest);
+    let source = file.display().to_string();
+    let layer = Layer { scope: scope.scope(), source: source.clone(), text: &text };
+    let problem = Policy::load_standing(&[layer]).err().map(|error| {
+        let ApiError { message, place, .. } = refusal(&error);
+        Mistake { message, place: *place }
+    });
     Ok(PolicyText {
         scope: scope.to_string(),
-        file: file.display().to_string(),
+        file: source,
         digest: digest.as_str().to_owned(),
+        policy_digest: digest_of(places, scope),
         version,
+        problem,
         text,
     })
 }

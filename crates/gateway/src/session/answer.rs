@@ -31,13 +31,47 @@ pub(crate) enum Said {
     Other(String),
 }
 
+/// The one person of a gateway of one's own, and their role.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Here<'h> {
+    pub person: &'h UserId,
+    pub role: Role,
+}
+
+impl Here<'_> {
+    fn standing(self) -> Standing {
+        Standing { at_opening: Some(self.role), now: Some(self.role) }
+    }
+
+    /// Who could approve a question that nobody here can; `None` where its person can.
+    pub(crate) fn who_could(self, asked: &Approval) -> Option<String> {
+        let needs = asked.needs;
+        if needs.can_be_met([(self.person, self.standing())], &asked.requesters) {
+            return None;
+        }
+        let who = if needs.several() { format!("{} persons", needs.quorum) } else { "a person".to_owned() };
+        let role =
+            needs.role.map_or_else(|| "any role".to_owned(), |role| format!("the role {role} or above"));
+        let apart = match (needs.separate, needs.several()) {
+            (false, _) => "",
+            (true, true) => ", none of them who asked for the call or changed it",
+            (true, false) => ", other than who asked for the call or changed it",
+        };
+        Some(format!(
+            "{who} with {role}{apart}. On this gateway there is one person, {} with the role {}, so the call cannot \
+             be approved here: refuse it, change it, or stop the session",
+            self.person, self.role
+        ))
+    }
+}
+
 /// The event that an answer is, or why it is none.
 pub(crate) fn event(
     state: &Session,
     call: &CallId,
     said: Said,
     by: &DecidedBy,
-    role: Role,
+    here: Here<'_>,
 ) -> Result<Event, String> {
     let Some((asked, _)) = state.question(call) else { return Err("there is no such question".to_owned()) };
     let call = call.clone();
@@ -52,7 +86,10 @@ pub(crate) fn event(
             Err("only a person at a terminal may change what is asked".to_owned())
         }
         (Said::Yes(remember), by) => {
-            let standing = Standing { at_opening: Some(role), now: Some(role) };
+            if let Some(who) = here.who_could(asked) {
+                return Err(format!("it needs {who}"));
+            }
+            let standing = here.standing();
             let yes = state.consents(&call);
             asked.needs.counts(by, standing, &asked.requesters, yes).map_err(|error| error.to_string())?;
             match by {
@@ -108,6 +145,11 @@ pub(crate) async fn revoke(
 }
 
 impl Live {
+    /// Who is here.
+    pub(super) fn here(&self) -> Here<'_> {
+        Here { person: &self.person, role: self.role }
+    }
+
     /// Takes an answer to a card.
     pub(super) async fn take(&mut self, approval: &str, said: Said) -> Result<Flow, Halt> {
         let source = self.orders.source();
@@ -156,7 +198,7 @@ impl Live {
             let tool = tool.ok_or_else(|| "there is no such tool".to_owned())?;
             checked(&tool.schema, arguments)?;
         }
-        let event = event(&self.state, call.id(), said, by, self.role)?;
+        let event = event(&self.state, call.id(), said, by, self.here())?;
         let possible = self.state.clone().fold(self.clock.now_us(), &event);
         possible.map(|()| event).map_err(|error| error.to_string())
     }

@@ -104,7 +104,6 @@ impl Live {
         let counted = answer.usage.map(|usage| usage.input.saturating_add(usage.output));
         let proposals = self.proposals(&answer);
         self.next_call += proposals.len() as u64;
-        self.cut = answer.truncated.then(|| proposals.last().map(|last| last.call.clone())).flatten();
         let correction = answer.malformed.clone();
         self.corrections = if correction.is_some() { self.corrections + 1 } else { 0 };
         let proposed = Proposed {
@@ -112,6 +111,7 @@ impl Live {
             calls: proposals,
             tokens: counted.unwrap_or(0).max(estimate),
             correction,
+            cut: answer.cut.clone(),
         };
         self.record(Event::Answered(proposed), Facts::new()).await?;
         self.window.just_compacted = false;
@@ -131,7 +131,7 @@ impl Live {
             let why =
                 format!("the model's answers could not be understood, {MOST_CORRECTIONS} times in a row");
             self.teller.notice(why.clone());
-            return Ok(Flow::Finish(Finish::new(Exit::Failed, why)));
+            return Ok(Flow::Finish(Finish::new(Exit::Failed, why.clone()).because(why)));
         }
         Ok(Flow::On)
     }
@@ -177,14 +177,16 @@ impl Live {
             ModelError::TooLarge { .. } => {
                 let correction =
                     Some(format!("Your answer was not accepted: {error}. Answer again with less."));
-                let answer = Proposed { text: String::new(), calls: Vec::new(), tokens: 0, correction };
+                let (text, calls) = (String::new(), Vec::new());
+                let answer = Proposed { text, calls, tokens: 0, correction, cut: None };
                 self.record(Event::Answered(answer), Facts::new()).await?;
                 return Ok(Flow::On);
             }
             _ => {}
         }
-        self.record(Event::ModelFailed { error: error.to_string() }, Facts::new()).await?;
-        self.teller.notice(error.to_string());
+        let why = error.to_string();
+        self.record(Event::ModelFailed { error: why.clone() }, Facts::new()).await?;
+        self.teller.notice(why.clone());
         let exit = match error {
             ModelError::Unreachable { .. }
             | ModelError::RateLimited { .. }
@@ -197,7 +199,7 @@ impl Live {
             | ModelError::TooLarge { .. } => Exit::Failed,
         };
         let next = format!("mend it, then: enclos resume {}", self.lease.session());
-        Ok(Flow::Finish(Finish::new(exit, next)))
+        Ok(Flow::Finish(Finish::new(exit, next).because(why)))
     }
 
     /// Whether the model is a script, which cannot summarise.

@@ -2,6 +2,7 @@
 
 use enclos_core::call::Call;
 use enclos_core::command::Piece;
+use enclos_core::noun::count;
 use enclos_core::session::Approval;
 use enclos_protocol::card::{Action as Shown, Card, Flagged};
 use enclos_protocol::changeset::Hunk;
@@ -14,7 +15,7 @@ use super::judge::Decided;
 use super::names::Named;
 use crate::changes;
 use crate::clock::rfc3339;
-use crate::effects::{self, Action};
+use crate::effects::{self, Action, Run};
 
 /// Bytes of a file that are read to show a change.
 pub(super) const MOST_SHOWN: u64 = 8 * 1024 * 1024;
@@ -36,6 +37,7 @@ impl Live {
         approval: &Approval,
     ) -> Card {
         let decision = &decided.decision;
+        let could = self.here().who_could(approval);
         let (files, flagged) = if let Some(named) = named {
             (named.listed(), named.flagged())
         } else {
@@ -50,12 +52,14 @@ impl Live {
             directory: enclos_core::tool::WORKSPACE.to_owned(),
             flagged,
             files,
+            beside: self.background_names(),
             rule: decision.rule.clone(),
             scope: format!("{} ({})", decision.scope, decision.source),
             reason: decision.reason.clone(),
+            may_approve: could.is_none(),
             may_remember: approval.grantable.is_some(),
             patterns: self.offers(call, approval),
-            needs: needs(approval),
+            needs: could.unwrap_or_else(|| needs(approval)),
             arguments: decided.args.canonical(),
             budget: self.budget_view(),
             expires: rfc3339(approval.expires_us),
@@ -65,9 +69,10 @@ impl Live {
 
     fn shown(&self, decided: &Decided) -> Shown {
         let op = match &decided.action {
-            Action::Command(text) => {
-                return Shown::Command { text: text.clone(), pieces: decided.decision.pieces.clone() };
+            Action::Command(run) => {
+                return Shown::Command { text: run.text.clone(), pieces: decided.decision.pieces.clone() };
             }
+            Action::Background(_) => return arguments(decided),
             Action::File(op) => op,
         };
         let before = named_file(&decided.action).map(|path| effects::peek(&self.sandbox, &path, MOST_SHOWN));
@@ -120,19 +125,10 @@ pub(super) fn lines(card: &Card) -> usize {
     }
 }
 
-/// Who must approve, where the yes of the person at hand is not enough. On one's own gateway there is nobody else.
+/// Whose yes counts, where not any does.
 fn needs(approval: &Approval) -> String {
-    let needs = approval.needs;
-    if !needs.several() {
-        let person = "a person at a terminal: the answer of a program does not count";
-        return if needs.person { person.to_owned() } else { String::new() };
-    }
-    let role = needs.role.map_or_else(|| "any role".to_owned(), |role| format!("the role {role} or above"));
-    format!(
-        "{} persons with {role}, none of them who asked for the call or changed it. On this gateway there is one \
-         person, so the call cannot be approved here: refuse it, or let it wait.",
-        needs.quorum
-    )
+    let person = "a person at a terminal: the answer of a program does not count";
+    if approval.needs.person { person.to_owned() } else { String::new() }
 }
 
 fn arguments(decided: &Decided) -> Shown {
@@ -153,7 +149,8 @@ fn diff(path: &str, before: Option<Vec<u8>>, after: Option<String>) -> Shown {
             Shown::Diff { path, hunks, note: note.to_owned() }
         }
         Err(bytes) => {
-            let note = format!("{note}: the file is not text, {} bytes", bytes.as_bytes().len());
+            let note =
+                format!("{note}: the file is not text, {}", count(bytes.as_bytes().len(), "byte", "bytes"));
             Shown::Diff { path, hunks: Vec::new(), note: note.trim_start_matches(": ").to_owned() }
         }
     }
@@ -167,13 +164,20 @@ pub(super) fn named_file(action: &Action) -> Option<String> {
             | FileOp::Delete { path, .. }
             | FileOp::Read { path, .. },
         ) => Some(path.clone()),
-        Action::File(_) | Action::Command(_) => None,
+        Action::File(_) | Action::Command(_) | Action::Background(_) => None,
     }
 }
 
 pub(super) fn title(action: &Action) -> String {
     match action {
-        Action::Command(_) => "run a command".to_owned(),
+        Action::Command(Run { terminal, background, .. }) => {
+            let terminal = if *terminal { " with a terminal" } else { "" };
+            match background {
+                Some(name) => format!("start a command in the background as {name}{terminal}"),
+                None => format!("run a command{terminal}"),
+            }
+        }
+        Action::Background(look) => look.in_words(),
         Action::File(FileOp::Write { path, .. }) => format!("write {path}"),
         Action::File(FileOp::Edit { path, .. }) => format!("edit {path}"),
         Action::File(FileOp::Delete { path, recursive: true }) => format!("delete {path} and all below it"),

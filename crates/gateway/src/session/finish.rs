@@ -32,11 +32,20 @@ pub(crate) struct Finish {
     exit: Exit,
     /// What is left to do.
     next_step: String,
+    /// Why it could not go on.
+    error: Option<String>,
 }
 
 impl Finish {
     pub(crate) fn new(exit: Exit, next_step: String) -> Self {
-        Self { exit, next_step }
+        Self { exit, next_step, error: None }
+    }
+
+    /// The same end, of a run that could not go on.
+    #[must_use]
+    pub(crate) fn because(mut self, error: String) -> Self {
+        self.error = Some(error);
+        self
     }
 
     /// What was refused comes before what was only not answered in time.
@@ -60,19 +69,23 @@ const LAST_BREATH: std::time::Duration = std::time::Duration::from_secs(2);
 
 impl Live {
     /// Takes the sandbox down, gives the lease back, and tells the end.
-    pub(super) async fn finish(self, finish: Finish) {
+    pub(super) async fn finish(mut self, finish: Finish) {
+        let closed = matches!(self.state.phase(), enclos_core::session::Phase::Closed(_));
+        self.sandbox.killer().kill_all();
+        if !closed && let Err(halt) = self.end_background_with_session().await {
+            self.teller.notice(halt.to_string());
+        }
         let code = finish.code(self.state.was_refused(), self.state.has_expired());
         let session_state = record::session_state(self.state.phase());
-        let closed = matches!(self.state.phase(), enclos_core::session::Phase::Closed(_));
         let Self { sandbox, lease, layer, mut teller, control, .. } = self;
-        sandbox.killer().kill_all();
         take_down(sandbox).await;
         if closed {
             crate::sessions::remove_layer(&layer);
         }
         drop(lease);
         drop(control);
-        teller.tell(Body::Finished { exit_code: code, session_state, next_step: finish.next_step });
+        let Finish { next_step, error, .. } = finish;
+        teller.tell(Body::Finished { exit_code: code, session_state, next_step, error });
     }
 }
 

@@ -5,6 +5,7 @@
 
 mod answer;
 mod ask;
+mod background;
 mod card;
 mod checkpoint;
 mod compact;
@@ -16,6 +17,7 @@ mod judge;
 mod names;
 mod open;
 mod orders;
+mod past;
 mod record;
 mod review;
 mod rules;
@@ -26,7 +28,7 @@ use std::sync::Arc;
 
 use enclos_connect::model::Model;
 use enclos_core::args::Schema;
-use enclos_core::ids::{CallId, UserId};
+use enclos_core::ids::UserId;
 use enclos_core::model::ToolSpec;
 use enclos_core::policy::{OnAsk, Policy, Role, Surface};
 use enclos_core::session::{Impossible, Next, Phase, Session};
@@ -41,13 +43,14 @@ use crate::effects::Report;
 use crate::repo::Repo;
 use crate::tell::Teller;
 
-pub(crate) use answer::{Said, checked, event as answer_event, over, revoke, state_view};
+pub(crate) use answer::{Here, Said, checked, event as answer_event, over, revoke, state_view};
 pub(crate) use entry::facts;
 pub(crate) use finish::{Exit, Finish};
 pub(crate) use handle::automation;
 pub(crate) use judge::{Question, verdict, verdict_of_part, verdict_of_tool};
-pub(crate) use open::{Again, Opening, open, plan, replay, resume};
+pub(crate) use open::{Again, Opening, facts_of_end, open, plan, resume};
 pub(crate) use orders::{Orders, Remote};
+pub(crate) use past::{Past, replay};
 pub(crate) use record::{Facts, record_beside, session_state};
 pub(crate) use review::{accept, change_set, close_quietly, discard, view};
 pub(crate) use wait::budget_view;
@@ -74,7 +77,6 @@ pub(crate) struct Live {
     model: Model,
     window: Window,
     next_call: u64,
-    cut: Option<CallId>,
     /// The change set that was shown last.
     reviewed: Option<enclos_core::ids::Digest>,
     corrections: u32,
@@ -85,6 +87,7 @@ pub(crate) struct Live {
     keeper: Option<crate::undo::Keeper>,
     /// Whether it was told that the last moment is not kept.
     told_no_way_back: bool,
+    board: background::Board,
     sandbox: Arc<Sandbox>,
     teller: Teller,
     orders: Orders,
@@ -133,6 +136,9 @@ pub(crate) enum Halt {
     /// There is no policy, and none that closes everything either.
     #[error("there is no policy: {0}")]
     Policy(String),
+    /// A background command does not end.
+    #[error("the background commands `{0}` were killed and do not end, so nothing is made of the workspace")]
+    Background(String),
     /// The change set cannot be made.
     #[error("the change set cannot be made: {0}")]
     ChangeSet(String),

@@ -11,7 +11,7 @@ use enclos_core::args::Schema;
 use enclos_core::budget::Limits;
 use enclos_core::call::Call;
 use enclos_core::decision::DecidedBy;
-use enclos_core::ids::{CallId, SessionId};
+use enclos_core::ids::SessionId;
 use enclos_core::policy::{Caller, Mounts, OnAsk as PolicyOnAsk, Policy, Role, Surface, Tool as PolicyTool};
 use enclos_core::session::{Event, Outcome, Phase, Session, Settings};
 use enclos_protocol::api::{Answering, Attached, OnAsk};
@@ -26,7 +26,7 @@ use tokio::sync::mpsc;
 use super::entry::facts;
 use super::record::Facts;
 use super::rules::Rules;
-use super::{Halt, Live, Orders, Remote, Tool, Window, entry, record};
+use super::{Halt, Live, Orders, Past, Remote, Tool, Window, entry, record};
 use crate::backend;
 use crate::changeset;
 use crate::clock::Clock;
@@ -237,7 +237,7 @@ pub(crate) struct Again {
 /// left, and with `--extend` to one that stopped because it was spent.
 pub(crate) async fn resume(lease: Lease, opening: Opening, again: Again) -> Result<Attached, ApiError> {
     let started = std::time::Instant::now();
-    let (state, last_call) = replay(&opening.store, lease.session())?;
+    let Past { state, last_call, .. } = Past::read(&opening.store, lease.session())?;
     if let Phase::Closed(_) = state.phase() {
         let message = format!("the session `{}` is closed", lease.session());
         return Err(ApiError::new(Fault::Usage, message).hint("start a new one with: enclos run \"task\""));
@@ -254,7 +254,12 @@ pub(crate) async fn resume(lease: Lease, opening: Opening, again: Again) -> Resu
 
 impl Live {
     async fn take_up(&mut self, extend: bool, message: Option<String>) -> Result<(), Halt> {
-        self.record(Event::Restored, Facts::new()).await?;
+        let gone = self.background_names();
+        self.record(Event::Restored, facts_of_gone(&gone)).await?;
+        if !gone.is_empty() {
+            self.teller
+                .notice(format!("background commands are gone with the old sandbox: {}", gone.join(", ")));
+        }
         if extend && self.state.budget().extensions_left() > 0 {
             let by = self.speaker();
             self.record(Event::ExtensionGranted { by: by.clone() }, Facts::new()).await?;
@@ -314,26 +319,6 @@ impl Live {
             Answering::DemoYes => super::handle::automation("demo.prompt"),
         }
     }
-}
-
-/// Folds the stored events of a session. Gives the session and the number of its last call.
-pub(crate) fn replay(store: &Store, id: &SessionId) -> Result<(Session, u64), ApiError> {
-    let stored = store.events(id).map_err(|error| internal(&error))?;
-    let mut events = Vec::new();
-    for event in &stored {
-        if let Some(content) = &event.content {
-            let parsed: Event = serde_json::from_slice(content).map_err(|error| internal(&error))?;
-            events.push((event.time_us, parsed));
-        }
-    }
-    let number = |call: &CallId| call.as_str().strip_prefix("call_").and_then(|n| n.parse::<u64>().ok());
-    let calls = events.iter().filter_map(|(_, event)| match event {
-        Event::Answered(answer) => answer.calls.iter().filter_map(|call| number(&call.call)).max(),
-        _ => None,
-    });
-    let last_call = calls.max().unwrap_or(0);
-    let session = Session::replay(events.iter().map(|(time_us, event)| (*time_us, event)));
-    Ok((session.map_err(|error| internal(&error))?, last_call))
 }
 
 /// Opens the sandbox and puts the parts together.
@@ -398,13 +383,13 @@ async fn assemble(
         model: opening.model,
         window: Window { tokens: opening.context_tokens, ..Window::default() },
         next_call: 1,
-        cut: None,
         reviewed: None,
         corrections: 0,
         queued: Vec::new(),
         base: Some(base),
         keeper: None,
         told_no_way_back: false,
+        board: super::background::Board::default(),
         sandbox,
         teller,
         orders: Orders::new(inbox, opening.remote, ear),
@@ -522,6 +507,17 @@ fn run(live: Live) {
 /// An error that is nobody's mistake.
 fn internal(error: &dyn std::fmt::Display) -> ApiError {
     ApiError::new(Fault::Internal, error.to_string())
+}
+
+/// For the journal: the background commands that were at work when their gateway ended without a word.
+fn facts_of_gone(names: &[String]) -> Facts {
+    if names.is_empty() { Facts::new() } else { facts([("background", json!(names))]) }
+}
+
+/// As [`facts_of_gone`], for an end that is recorded beside a session.
+pub(crate) fn facts_of_end(state: &Session) -> Facts {
+    let names: Vec<String> = state.background().iter().map(|running| running.name.clone()).collect();
+    facts_of_gone(&names)
 }
 
 /// A record that is written beside a session that no loop works on.

@@ -5,7 +5,8 @@ use std::path::Path;
 use enclos_core::budget::Exhausted;
 use enclos_core::decision::DecidedBy;
 use enclos_core::ids::Digest;
-use enclos_core::session::{End, Event, Next, Outcome};
+use enclos_core::noun::count;
+use enclos_core::session::{End, Event, Next, Outcome, Session};
 use enclos_protocol::api::Answering;
 use enclos_protocol::changeset::{AppliedView, ChangeSetView};
 use enclos_protocol::error::{ApiError, Fault};
@@ -51,7 +52,8 @@ impl Live {
         self.teller.tell(Body::ExtensionRequested { spent: spent.as_str().to_owned(), grants, left });
         if !person {
             self.teller.notice(format!(
-                "the budget of {spent} is spent: the run stops here; {left} extensions are left"
+                "the budget of {spent} is spent: the run stops here; {} left",
+                count(left, "extension is", "extensions are")
             ));
             return self.review(Exit::Budget, false).await;
         }
@@ -109,6 +111,7 @@ impl Live {
 
     /// Shows what the session made.
     async fn review(&mut self, exit: Exit, finished: bool) -> Result<Flow, Halt> {
+        self.end_background_for_review().await?;
         if let Some(base) = self.base.take() {
             // A snapshot that failed leaves conflicts where there could be merges.
             drop(base.await);
@@ -362,9 +365,11 @@ pub(crate) fn accept(
 }
 
 /// Closes a session whose loop is not at work, with its change set refused.
-pub(crate) fn discard(lease: &Lease, clock: &Clock, by: &DecidedBy) -> Result<(), ApiError> {
+pub(crate) fn discard(lease: &Lease, clock: &Clock, state: &Session, by: &DecidedBy) -> Result<(), ApiError> {
     let event = Event::Closed { outcome: Outcome::Rejected, reason: "the change set was refused".to_owned() };
-    close_quietly(lease, clock, &event, &facts([("by", json!(by))]))
+    let mut facts = facts([("by", json!(by))]);
+    facts.extend(open::facts_of_end(state));
+    close_quietly(lease, clock, &event, &facts)
 }
 
 /// Records the end of a session whose loop is not at work.

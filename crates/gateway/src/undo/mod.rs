@@ -43,7 +43,7 @@ pub(crate) struct Desk<'a> {
 /// Puts the workspace back to what it was before the last turn, or before a call.
 pub(crate) async fn undo(desk: Desk<'_>, to: Option<&str>, by: DecidedBy) -> Result<UndoneView, ApiError> {
     let id = desk.lease.session();
-    let (state, _) = session::replay(desk.store, id)?;
+    let state = session::replay(desk.store, id)?;
     if let Phase::Closed(_) = state.phase() {
         let message = format!("the session `{id}` is closed: its workspace is gone");
         return Err(ApiError::new(Fault::Usage, message).hint(format!("see what happened: enclos show {id}")));
@@ -57,7 +57,7 @@ pub(crate) async fn undo(desk: Desk<'_>, to: Option<&str>, by: DecidedBy) -> Res
 
 /// Finishes an undo that was cut short, if there is one. Nothing is to be made of the workspace before.
 pub(crate) async fn finish(desk: Desk<'_>) -> Result<(), ApiError> {
-    let (state, _) = session::replay(desk.store, desk.lease.session())?;
+    let state = session::replay(desk.store, desk.lease.session())?;
     let Some(to) = state.undoing().cloned() else { return Ok(()) };
     let by = session::automation("undo.finish");
     go_back(desk, state, to, by).await.map(drop)

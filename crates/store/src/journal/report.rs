@@ -1,6 +1,7 @@
 //! What a verification found, in the words and exit codes that scripts rely on.
 
 use enclos_core::ids::SessionId;
+use enclos_core::noun::count;
 use serde::Serialize;
 
 /// The class of a result. A wrong class is a bug: what a crash can do is never called tampering.
@@ -81,7 +82,9 @@ impl Verification {
             anchored: false,
             message: String::new(),
         };
-        all.message = format!("{entries} entries of {sessions} sessions verify, {}", all.anchor_word());
+        let verify = enclos_core::noun::form(&entries, "verifies", "verify");
+        let (of, sessions) = (count(entries, "entry", "entries"), count(sessions, "session", "sessions"));
+        all.message = format!("{of} of {sessions} {verify}, {}", all.anchor_word());
         all
     }
 

@@ -7,6 +7,7 @@
 use std::io::{self, BufRead, Read};
 
 use enclos_core::ids::SessionId;
+use enclos_core::noun::{count, form};
 
 use super::export::is_object;
 use super::line::{self, Line, MAX_LINE_BYTES, Seal};
@@ -265,9 +266,14 @@ impl Reading {
         }
         if !fits && sessions > self.sessions {
             let missing = sessions.saturating_sub(self.sessions);
-            return Err(
-                self.here(Fault::missing(None, format!("{missing} of {sessions} sessions are missing")))
-            );
+            return Err(self.here(Fault::missing(
+                None,
+                format!(
+                    "{missing} of {} {} missing",
+                    count(sessions, "session", "sessions"),
+                    form(&missing, "is", "are")
+                ),
+            )));
         }
         Err(self.here(Fault::altered(None, "the last line does not fit the export")))
     }

@@ -12,7 +12,7 @@ use super::{Extension, Face, Purpose};
 use crate::layout::{Gutter, Row, name, prose};
 use crate::render::card;
 use crate::style::Role;
-use crate::terminal::mode::{Asking, Mode};
+use crate::terminal::mode::{Asking, Mode, Offered};
 use crate::terminal::pager::Pager;
 use crate::terminal::review::Review;
 use crate::text;
@@ -161,8 +161,12 @@ impl<G: Gateway> Face<'_, '_, G> {
         let rows = card::rows(card, self.screen.width());
         let long = self.screen.fancy() && rows.len() + REGION > self.screen.height();
         let pager = long.then(|| Pager::new(rows.len(), self.page()));
-        let (may_remember, patterns) = (card.may_remember, card.patterns.len());
-        self.ask(Mode::Card(Asking { approval, may_remember, patterns, choosing: false, pager }));
+        let offered = Offered {
+            approve: card.may_approve,
+            remember: card.may_approve && card.may_remember,
+            patterns: card.patterns.len(),
+        };
+        self.ask(Mode::Card(Asking { approval, offered, choosing: false, pager }));
         if long {
             self.pages = rows;
         } else {

@@ -2,9 +2,10 @@
 //!
 //! Decides when an answer is complete (the server gave a reason to end, or said `[DONE]`, after at least one choice), holds
 //! it to the bounds of the request, and gives it its final form. Whether the turn goes on hangs on the presence of calls,
-//! never on the server's reason. An answer that is not complete never comes out.
+//! never on the server's reason; whether they may run hangs on it, for a reason may say that the answer was cut or
+//! filtered. An answer that is not complete never comes out.
 
-use enclos_core::model::{Answer, Request, ToolSpec, Usage};
+use enclos_core::model::{Answer, Cut, Request, ToolSpec, Usage};
 
 use super::super::{Delta, ToolMode};
 use super::calls::Calls;
@@ -140,13 +141,13 @@ impl<'a> Assembler<'a> {
             self.reasoning.push_str(&thought);
             self.text = text;
         }
-        let truncated = matches!(self.finish.as_deref(), Some("length" | "max_tokens" | "content_filter"));
+        let cut = self.finish.as_deref().and_then(Cut::of_reason);
         let mut answer = Answer {
             text: self.text,
             reasoning: self.reasoning,
             calls: self.calls.finish(),
             usage: self.usage,
-            truncated,
+            cut,
             malformed: None,
         };
         match self.preview {
@@ -175,8 +176,8 @@ fn native_fault(answer: &Answer, finish: Option<&str>, tools: &[ToolSpec]) -> Op
 /// Gives an answer of the `json_schema` mode its meaning: one call, the final words, or what is wrong with it.
 fn in_form(answer: &mut Answer) {
     let written = std::mem::take(&mut answer.text);
-    let form = if answer.truncated {
-        Err("the answer was cut at its length limit, so nothing was run: make it shorter".to_owned())
+    let form = if let Some(cut) = &answer.cut {
+        Err(cut.told())
     } else if answer.calls.is_empty() {
         json_mode::read(&written)
     } else {

@@ -120,6 +120,10 @@ pub(in crate::command) fn read<'a>(arguments: &'a [Argument], directories: &[Dir
     if removes && starts.iter().any(|start| families::destroys_from(start, directories)) {
         reader.finding =
             Finding::refused("command.refused.destruction", "`find` removes what it finds in the system.");
+    } else if removes
+        && let Some(doubtful) = starts.iter().find_map(|start| families::may_destroy_from(start, directories))
+    {
+        reader.add(doubtful);
     }
     Found { finding: reader.finding, commands: reader.commands }
 }

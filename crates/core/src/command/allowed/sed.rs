@@ -106,7 +106,7 @@ fn scripts(arguments: &[Argument], given: &Given<'_>) -> Vec<Part> {
             }
             Some(Value::Separate(at)) => {
                 let Some(argument) = arguments.get(*at) else { continue };
-                (argument.emptied(), argument)
+                (argument.emptied().into_owned(), argument)
             }
             None => continue,
         };
@@ -120,7 +120,7 @@ fn scripts(arguments: &[Argument], given: &Given<'_>) -> Vec<Part> {
     if scripts.is_empty() {
         let first = given.operands.first().and_then(|at| arguments.get(*at));
         scripts.extend(first.map(|argument| Part {
-            text: argument.emptied(),
+            text: argument.emptied().into_owned(),
             known: argument.literal().is_some(),
             fed: false,
         }));

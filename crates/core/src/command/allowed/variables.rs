@@ -59,7 +59,7 @@ fn targets<'a>(builtin: &str, arguments: &'a [Argument]) -> Vec<Target<'a>> {
 
 impl<'a> Target<'a> {
     fn of(argument: &'a Argument) -> Self {
-        Self { text: argument.emptied(), argument }
+        Self { text: argument.emptied().into_owned(), argument }
     }
 
     /// The name without subscript and `+`, and the value.

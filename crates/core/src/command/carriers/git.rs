@@ -68,7 +68,7 @@ pub(super) fn carried<'a>(arguments: &'a [Argument], found: &mut Vec<Carried<'a>
     while let Some(argument) = arguments.get(at) {
         let text = argument.emptied();
         at += 1;
-        match text.as_str() {
+        match text.as_ref() {
             "-c" | "--config" => {
                 if let Some(next) = arguments.get(at) {
                     configured(&next.emptied(), next, found);
@@ -142,7 +142,7 @@ fn subcommand<'a>(name: &str, rest: &'a [Argument], found: &mut Vec<Carried<'a>>
             let options = command.iter().take_while(|word| word.emptied().starts_with('-')).count();
             match command.get(options..).unwrap_or(&[]) {
                 [] => {}
-                [only] => found.push(Carried::Text(only.emptied(), only)),
+                [only] => found.push(Carried::Text(only.emptied().into_owned(), only)),
                 words => found.push(Carried::Command(up_to_semicolon(words))),
             }
         }
@@ -158,7 +158,7 @@ fn by_option<'a>(short: &str, long: &[&str], rest: &'a [Argument], found: &mut V
     while let Some(argument) = arguments.next() {
         let text = argument.emptied();
         let (key, value) =
-            text.split_once('=').map_or((text.as_str(), None), |(key, value)| (key, Some(value)));
+            text.split_once('=').map_or((text.as_ref(), None), |(key, value)| (key, Some(value)));
         let named = key.len() > 3 && long.iter().any(|name| name.starts_with(key));
         let attached = text.strip_prefix(short).filter(|_| !short.is_empty() && !text.starts_with("--"));
         let value = match (named, value, attached) {
@@ -166,7 +166,7 @@ fn by_option<'a>(short: &str, long: &[&str], rest: &'a [Argument], found: &mut V
             (false, _, Some(value)) if !value.is_empty() => value,
             (true, None, _) | (false, _, Some(_)) => {
                 if let Some(next) = arguments.next() {
-                    found.push(Carried::Text(next.emptied(), next));
+                    found.push(Carried::Text(next.emptied().into_owned(), next));
                 }
                 continue;
             }

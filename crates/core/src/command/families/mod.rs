@@ -8,7 +8,8 @@ mod names;
 mod removal;
 mod writes;
 
-pub(super) use removal::{destroys_from, removes};
+pub(super) use modes::Next as NextMode;
+pub(super) use removal::{destroys_from, may_destroy_from, removes};
 pub(super) use writes::writes_device;
 
 use super::argument::Argument;
@@ -44,9 +45,12 @@ pub(super) fn refused_anywhere(
 }
 
 /// The same where a command of this name stood further ahead, and its operands were all of these and more: only the
-/// mode, which is the first that stands there, may be another.
-pub(super) fn again(name: &str, arguments: &[Argument]) -> Option<Finding> {
-    modes::refused(name, arguments)
+/// mode, which is the first that stands there, may be another. Its arguments begin at `at`.
+pub(super) fn again(name: &str, arguments: &[Argument], at: usize, next: &NextMode) -> Option<Finding> {
+    if !sets_modes(name) {
+        return None;
+    }
+    modes::refused_at(name, arguments, at, next)
 }
 
 /// Whether a command of this name sets modes or owners.

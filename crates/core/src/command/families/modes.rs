@@ -1,5 +1,7 @@
 //! Opening permissions and handing files to root: the arithmetic of `chmod` and `chown`.
 
+use std::borrow::Cow;
+
 use super::{head, options};
 use crate::command::argument::Argument;
 use crate::command::finding::Finding;
@@ -14,14 +16,17 @@ pub(super) fn refused(name: &str, arguments: &[Argument]) -> Option<Finding> {
     match name {
         "chmod" => mode_operand(arguments).and_then(|mode| opened(name, &mode)),
         "chown" => owner_operand(arguments).filter(|owner| is_root(owner)).map(|_| handed(name)),
-        "install" | "mkdir" | "mkfifo" | "mknod" => {
-            let mode = option_value(arguments, 'm', "--mode").and_then(|mode| opened(name, &mode));
-            let owner =
-                option_value(arguments, 'o', "--owner").filter(|owner| name == "install" && is_root(owner));
-            mode.or_else(|| owner.map(|_| handed(name)))
-        }
+        "install" | "mkdir" | "mkfifo" | "mknod" => by_options(name, arguments, arguments),
         _ => None,
     }
+}
+
+/// A command whose options set the mode and the owner; each is looked for from where it may stand first.
+fn by_options(name: &str, modes: &[Argument], owners: &[Argument]) -> Option<Finding> {
+    let mode = option_value(modes, 'm', "--mode").and_then(|mode| opened(name, &mode));
+    let is_root = |owner: &String| is_root(owner);
+    let owner = || option_value(owners, 'o', "--owner").filter(is_root).map(|_| handed(name));
+    mode.or_else(|| if name == "install" { owner() } else { None })
 }
 
 fn handed(name: &str) -> Finding {
@@ -41,11 +46,12 @@ fn opened(name: &str, mode: &str) -> Option<Finding> {
 
 /// The mode: the first operand. A mode may itself begin with `-`.
 fn mode_operand(arguments: &[Argument]) -> Option<String> {
-    arguments.iter().map(Argument::emptied).find(|text| {
+    let is_mode = |text: &Cow<'_, str>| {
         let takes_away =
             text.strip_prefix('-').is_some_and(|rest| rest.starts_with(|c| "rwxXst0".contains(c)));
         !text.starts_with('-') || takes_away
-    })
+    };
+    arguments.iter().map(Argument::emptied).find(is_mode).map(Cow::into_owned)
 }
 
 /// The owner: the first operand that is no option and no option's value.
@@ -56,42 +62,84 @@ fn owner_operand(arguments: &[Argument]) -> Option<String> {
     }
     let mut rest = arguments.iter().map(Argument::emptied);
     while let Some(text) = rest.next() {
-        if text.len() > 2 && "--from".starts_with(text.as_str()) {
+        if text.len() > 2 && "--from".starts_with(text.as_ref()) {
             rest.next();
         } else if !text.starts_with('-') {
-            return Some(text);
+            return Some(text.into_owned());
         }
     }
     None
 }
 
+/// An option with a value, or the end of all options.
+enum Told<'a> {
+    Attached(String),
+    Behind(Option<&'a Argument>),
+    Ended,
+}
+
+/// What the first of these arguments says of an option: its short form, or its long one, abbreviated or not.
+fn told<'a>(arguments: &'a [Argument], short: char, long: &str) -> Option<Told<'a>> {
+    let (argument, rest) = arguments.split_first()?;
+    let text = argument.emptied();
+    if !text.starts_with('-') {
+        return None;
+    }
+    if text == "--" {
+        return Some(Told::Ended);
+    }
+    let (key, value) = text.split_once('=').map_or((text.as_ref(), None), |(key, value)| (key, Some(value)));
+    if key.len() > 3 && long.starts_with(key) {
+        return Some(value.map_or(Told::Behind(rest.first()), |value| Told::Attached(value.to_owned())));
+    }
+    let short_form = head(argument).starts_with('-') && !text.starts_with("--");
+    let (_, value) = text.split_once(short).filter(|_| short_form)?;
+    Some(if value.is_empty() { Told::Behind(rest.first()) } else { Told::Attached(value.to_owned()) })
+}
+
 /// The value of a short option or of its long form, attached or not.
 fn option_value(arguments: &[Argument], short: char, long: &str) -> Option<String> {
-    let mut arguments = arguments.iter();
-    while let Some(argument) = arguments.next() {
-        let text = argument.emptied();
-        if text == "--" {
-            return None;
-        }
-        let (key, value) = match text.split_once('=') {
-            Some((key, value)) => (key, Some(value.to_owned())),
-            None => (text.as_str(), None),
-        };
-        if key.len() > 3 && long.starts_with(key) {
-            return value.or_else(|| arguments.next().map(Argument::emptied));
-        }
-        if head(argument).starts_with('-')
-            && !text.starts_with("--")
-            && let Some((_, rest)) = text.split_once(short)
-        {
-            return if rest.is_empty() {
-                arguments.next().map(Argument::emptied)
-            } else {
-                Some(rest.to_owned())
-            };
-        }
+    let first = (0..arguments.len()).find_map(|at| told(arguments.get(at..)?, short, long))?;
+    match first {
+        Told::Attached(value) => Some(value),
+        Told::Behind(argument) => argument.map(|argument| argument.emptied().into_owned()),
+        Told::Ended => None,
     }
-    None
+}
+
+/// Where in a command line the options stand that set modes and owners: for each place the next of them.
+pub(in crate::command) struct Next {
+    mode: Vec<usize>,
+    owner: Vec<usize>,
+}
+
+impl Next {
+    /// Looks through the arguments once.
+    pub(in crate::command) fn of(arguments: &[Argument]) -> Self {
+        let next = |short, long| {
+            let mut next = vec![arguments.len(); arguments.len() + 1];
+            let mut last = arguments.len();
+            for at in (0..arguments.len()).rev() {
+                if arguments.get(at..).and_then(|rest| told(rest, short, long)).is_some() {
+                    last = at;
+                }
+                if let Some(place) = next.get_mut(at) {
+                    *place = last;
+                }
+            }
+            next
+        };
+        Self { mode: next('m', "--mode"), owner: next('o', "--owner") }
+    }
+}
+
+/// The same as [`refused`] for the command whose arguments begin at `at`, the options being known.
+pub(super) fn refused_at(name: &str, arguments: &[Argument], at: usize, next: &Next) -> Option<Finding> {
+    if matches!(name, "chmod" | "chown") {
+        return refused(name, arguments.get(at..).unwrap_or(&[]));
+    }
+    let from = |next: &[usize]| next.get(at).and_then(|&at| arguments.get(at..)).unwrap_or(&[]);
+    by_options(name, from(&next.mode), from(&next.owner))
 }
 
 /// Whether a mode gives everyone all rights, and whether it sets the user or group id.
@@ -133,6 +181,7 @@ fn read_mode(mode: &str) -> (bool, bool) {
 }
 
 /// The rights that a mode surely gives, whatever they were before.
+/// What the classes had before is not known: `o=u` by itself gives nothing surely, and asks as `chmod` does.
 #[derive(Default)]
 struct Given {
     user: u32,

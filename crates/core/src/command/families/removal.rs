@@ -4,6 +4,7 @@ use super::{head, operands, options};
 use crate::command::argument::Argument;
 use crate::command::finding::Finding;
 use crate::command::paths::{Directory, Path};
+use crate::command::script::{Dynamic, Nature};
 
 /// Programs that remove what they are given.
 pub(super) const NAMES: [&str; 5] = ["rm", "unlink", "rmdir", "shred", "mv"];
@@ -18,11 +19,13 @@ pub(super) fn refused(name: &str, arguments: &[Argument], directories: &[Directo
         "mv" => return moved_away(arguments, directories),
         _ => return None,
     };
-    let maybe = name == "rm" && !recursive && arguments.iter().any(may_hold_options);
     let mut doubtful = None;
+    if recursive && operands(arguments).any(names_unseen) {
+        doubtful = Some(told_by_others());
+    }
+    let maybe = name == "rm" && !recursive && arguments.iter().any(may_hold_options);
     for operand in operands(arguments) {
-        for directory in directories {
-            let path = Path::of(operand, directory);
+        for path in Path::from_each(operand, directories) {
             if recursive && path.is_system() {
                 return Some(destruction(name, operand, "a system directory"));
             }
@@ -36,14 +39,24 @@ pub(super) fn refused(name: &str, arguments: &[Argument], directories: &[Directo
                 ));
             }
             if recursive && path.is_unknown() && path.may_be_system() {
-                doubtful = Some(Finding::asks(
-                    "command.ask.target",
-                    "It removes a directory whose name is known at run time only; were it empty, the system.",
-                ));
+                doubtful = Some(if_empty());
             }
         }
     }
     doubtful
+}
+
+/// Whether an operand is nothing but what another command prints or an input holds.
+fn names_unseen(operand: &Argument) -> bool {
+    let unseen = |dynamic: &Dynamic| matches!(dynamic.nature, Nature::Substitution | Nature::Input);
+    operand.dynamics().any(unseen) && operand.emptied().chars().all(|c| matches!(c, '/' | '.' | '*'))
+}
+
+fn told_by_others() -> Finding {
+    Finding::asks(
+        "command.ask.target",
+        "It removes, with all below, what another command or an input names; that may be the system.",
+    )
 }
 
 /// Whether a command with this name removes what it is given.
@@ -53,7 +66,23 @@ pub(in crate::command) fn removes(name: &str) -> bool {
 
 /// Whether removing what is found below `start` destroys the system.
 pub(in crate::command) fn destroys_from(start: &Argument, directories: &[Directory]) -> bool {
-    directories.iter().any(|directory| Path::of(start, directory).is_system())
+    Path::from_each(start, directories).any(|path| path.is_system())
+}
+
+/// What removing all below `start` weighs when its name is known at run time only.
+pub(in crate::command) fn may_destroy_from(start: &Argument, directories: &[Directory]) -> Option<Finding> {
+    let empty = |path: Path| path.is_unknown() && path.may_be_system();
+    if names_unseen(start) {
+        return Some(told_by_others());
+    }
+    Path::from_each(start, directories).any(empty).then(if_empty)
+}
+
+fn if_empty() -> Finding {
+    Finding::asks(
+        "command.ask.target",
+        "It removes a directory whose name is known at run time only; were it empty, the system.",
+    )
 }
 
 /// `mv` of a system directory or file to another place.
@@ -76,9 +105,7 @@ fn moved_away(arguments: &[Argument], directories: &[Directory]) -> Option<Findi
         }
     }
     let sources = if targeted { operands.as_slice() } else { operands.split_last()?.1 };
-    let lost = |operand: &&&Argument| {
-        directories.iter().map(|directory| Path::of(operand, directory)).any(|path| path.is_system())
-    };
+    let lost = |operand: &&&Argument| Path::from_each(operand, directories).any(|path| path.is_system());
     sources.iter().find(lost).map(|operand| destruction("mv", operand, "a part of the system"))
 }
 

@@ -77,22 +77,48 @@ pub(super) fn is_listed(name: &str) -> bool {
     DISKS.contains(&name) || ALL.contains(&name) || LAST.contains(&name) || option || second
 }
 
+/// A write to a device is refused; one to a file of the system asks, as a redirection to it does.
 pub(super) fn refused(name: &str, arguments: &[Argument], directories: &[Directory]) -> Option<Finding> {
-    let written = |argument: &Argument| writes_device(argument, directories);
-    let found = if DISKS.contains(&name) {
-        arguments.iter().filter_map(output_of_dd).any(|output| written(&output))
+    if !is_listed(name) {
+        return None;
+    }
+    let writes = |what: fn(&Path) -> bool| written(name, arguments, &Seen { directories, what });
+    if writes(Path::is_device) {
+        return Some(device(name));
+    }
+    writes(Path::is_system_file)
+        .then(|| Finding::asks("command.ask.target", format!("`{name}` writes to a file of the system.")))
+}
+
+/// What is looked for among the paths that are written to, and from where they are seen.
+struct Seen<'d> {
+    directories: &'d [Directory],
+    what: fn(&Path) -> bool,
+}
+
+impl Seen<'_> {
+    fn hits(&self, argument: &Argument) -> bool {
+        Path::from_each(argument, self.directories)
+            .any(|path| (self.what)(&path) && !path.is_harmless_device())
+    }
+}
+
+/// Whether a program of this name writes to such a path.
+fn written(name: &str, arguments: &[Argument], seen: &Seen<'_>) -> bool {
+    let hits = |argument: &Argument| seen.hits(argument);
+    if DISKS.contains(&name) {
+        arguments.iter().filter_map(output_of_dd).any(|output| hits(&output))
     } else if ALL.contains(&name) {
-        operands(arguments).any(written)
+        operands(arguments).any(hits)
     } else if let Some((_, options)) = SECOND.iter().find(|(program, _)| *program == name) {
-        second(arguments, options).is_some_and(written)
+        second(arguments, options).is_some_and(hits)
     } else {
-        let last = LAST.contains(&name) && operands(arguments).last().is_some_and(written);
+        let last = LAST.contains(&name) && operands(arguments).last().is_some_and(hits);
         last || OUTPUTS
             .iter()
             .filter(|(program, ..)| *program == name)
-            .any(|(_, short, long)| output_option(arguments, short, long, directories))
-    };
-    found.then(|| device(name))
+            .any(|(_, short, long)| output_option(arguments, short, long, seen))
+    }
 }
 
 /// The second operand; the last, where the options cannot be told.
@@ -106,7 +132,7 @@ fn second<'a>(arguments: &'a [Argument], grammar: &Options) -> Option<&'a Argume
 
 /// Whether writing to what an argument names writes to a device.
 pub(in crate::command) fn writes_device(argument: &Argument, directories: &[Directory]) -> bool {
-    directories.iter().any(|directory| Path::of(argument, directory).is_device())
+    Path::from_each(argument, directories).any(|path| path.is_device())
 }
 
 fn device(name: &str) -> Finding {
@@ -123,20 +149,19 @@ fn output_of_dd(argument: &Argument) -> Option<Argument> {
     Some(argument)
 }
 
-fn output_option(arguments: &[Argument], short: &str, long: &str, directories: &[Directory]) -> bool {
-    let device = |text: &str| directories.iter().any(|directory| Path::of_text(text, directory).is_device());
+fn output_option(arguments: &[Argument], short: &str, long: &str, seen: &Seen<'_>) -> bool {
     let letter = short.trim_start_matches('-');
     let mut rest = arguments.iter();
     while let Some(argument) = rest.next() {
         let text = argument.emptied();
-        let (key, value) = text.split_once('=').unwrap_or((text.as_str(), ""));
+        let (key, value) = text.split_once('=').unwrap_or((text.as_ref(), ""));
         let named = key.len() > 3 && long.starts_with(key);
         let cluster = !text.starts_with("--") && text.starts_with('-');
         let attached = cluster.then(|| text.split_once(letter)).flatten().map(|(_, value)| value);
         let value = if named { Some(value) } else { attached };
         let hit = match value {
-            Some("") => rest.next().is_some_and(|next| writes_device(next, directories)),
-            Some(value) => device(value),
+            Some("") => rest.next().is_some_and(|next| seen.hits(next)),
+            Some(value) => seen.hits(&Argument::text(value, argument.place)),
             None => false,
         };
         if hit {

@@ -131,7 +131,8 @@ impl<'r> Judge<'r> {
             gathered.add(Finding::contained("command.ask.expansion", reason));
         }
         let argv: Vec<String> = line.arguments.iter().map(|argument| argument.shown(&self.script)).collect();
-        self.spend(argv.iter().map(|word| word.len() + 1).sum())?;
+        // Copying is cheap, beside all else.
+        self.spend(argv.iter().map(|word| word.len() / 16 + 1).sum())?;
         let place = match line.arguments {
             [first, .., last] if line.nested > 0 && first.place.text == last.place.text => {
                 Place { end: last.place.end, ..first.place }
@@ -235,16 +236,7 @@ impl<'r> Judge<'r> {
                 }
                 self.code(&format!("{name} {}", words.join(" ")), carrier, "sh", gathered)?;
             }
-            Inside::Joined(words) => {
-                let listed = words.iter().position(|word| word.emptied().starts_with(":::"));
-                for word in listed.and_then(|at| words.get(at + 1..)).unwrap_or(&[]) {
-                    self.guess(&word.emptied(), word.place)?;
-                }
-                let text: Vec<String> = words.iter().map(|word| word.shown(&self.script)).collect();
-                if let Some(first) = words.first() {
-                    self.text_for_shell(&text.join(" "), first.place, "sh", gathered)?;
-                }
-            }
+            Inside::Joined(words) => self.joined(name, words, gathered)?,
             Inside::Nothing if matches!(name, "env" | "command" | "builtin" | "time" | "nice") => {}
             Inside::Nothing if name == "parallel" => {
                 gathered.add(Finding::asks("command.ask.pipe", "`parallel` runs whatever its input holds."));
@@ -311,7 +303,7 @@ fn environment(assignment: &Argument) -> Finding {
     if text == "-" {
         return harmless();
     }
-    let (name, value) = text.split_once('=').unwrap_or((text.as_str(), ""));
+    let (name, value) = text.split_once('=').unwrap_or((text.as_ref(), ""));
     let value = assignment.literal().map(|_| value);
     if ask::carries_code(name, value) {
         return loader(name);

@@ -8,7 +8,9 @@ mod line;
 mod program;
 mod redirect;
 mod shell;
+mod unseen;
 
+use std::collections::HashSet;
 use std::rc::Rc;
 
 use super::argument::{self, Argument};
@@ -28,10 +30,10 @@ use crate::verdict::Verdict;
 /// The most directories kept in mind for relative paths.
 const MAX_DIRECTORIES: usize = 8;
 /// Bytes that braces may add to any text; as much again for each byte of it.
-const BRACE_ROOM: usize = 8 * 1024;
+const BRACE_ROOM: usize = 2 * 1024;
 
 /// Steps that a piece, or a text handed on, counts for besides its length.
-const PIECE_STEPS: usize = 24;
+const PIECE_STEPS: usize = 96;
 
 /// Judges one text.
 pub(super) struct Judge<'r> {
@@ -47,6 +49,8 @@ pub(super) struct Judge<'r> {
     lost: bool,
     /// Bytes that braces may still add.
     room: usize,
+    /// Variables that hold what nobody has seen.
+    unseen: HashSet<String>,
 }
 
 /// Reads and judges `text`.
@@ -65,6 +69,7 @@ pub(super) fn judge_counting(text: &str, rules: &Rules<'_>) -> (Reading, usize) 
         directories: vec![Directory::workspace()],
         lost: false,
         room: BRACE_ROOM + text.len(),
+        unseen: HashSet::new(),
     };
     let unreadable = parse::program(&mut judge.script, 0, Piped::No).and_then(|()| judge.run()).err();
     let steps = judge.script.steps;
@@ -103,7 +108,9 @@ impl Judge<'_> {
 
     fn run(&mut self) -> Result<(), Unreadable> {
         loop {
-            for command in std::mem::take(&mut self.script.commands) {
+            let commands = std::mem::take(&mut self.script.commands);
+            self.note_unseen(&commands);
+            for command in commands {
                 self.script.guessing = self.script.is_guess(command.place.text);
                 self.names.of(&command);
                 self.command(&command)?;
@@ -291,7 +298,7 @@ impl Judge<'_> {
     /// Hands a text to another shell: its commands are judged with the rest.
     fn hand_on(&mut self, text: &str, place: Place) -> Result<(), Unreadable> {
         let id = self.handed_source(text, place)?;
-        parse::program(&mut self.script, id, Piped::No)
+        parse::within_part(parse::program(&mut self.script, id, Piped::No), "a text that is handed on")
     }
 
     /// A text that may go to a shell: only what must be refused in it counts.
@@ -327,10 +334,15 @@ impl Judge<'_> {
 
     /// The arguments that words become, braces expanded.
     fn arguments(&mut self, words: &[Word]) -> Result<Vec<Argument>, Unreadable> {
-        argument::arguments(words, &mut self.room).map_err(|place| {
+        let before = self.room;
+        let arguments = argument::arguments(words, &mut self.room);
+        self.spend(before - self.room)?;
+        let mut arguments = arguments.map_err(|place| {
             let reason = format!("braces nest over {MAX_DEPTH} deep");
             Unreadable { reason, at: self.script.span(place).start }
-        })
+        })?;
+        self.mark_unseen(&mut arguments);
+        Ok(arguments)
     }
 }
 

@@ -1,6 +1,7 @@
 //! What is known of a program by its name and arguments: the families, the lists, the grammars.
 
 use super::Judge;
+use super::fed::decides_by_input;
 use super::line::{Context, Gathered, Line, base_name, unknown};
 use super::shell::{run_time_code, takes_code};
 use crate::command::allowed;
@@ -8,7 +9,7 @@ use crate::command::argument::Argument;
 use crate::command::ask;
 use crate::command::carriers::{self, Carried};
 use crate::command::families;
-use crate::command::finding::Finding;
+use crate::command::finding::{Finding, Weight};
 use crate::command::judge::MAX_DIRECTORIES;
 use crate::command::options::head;
 use crate::command::paths::{Directory, Path};
@@ -36,6 +37,10 @@ impl<'r> Judge<'r> {
             "find" => {
                 let found = allowed::find(rest, &self.directories);
                 gathered.add(found.finding);
+                if found.commands.iter().any(|command| is_put_together(command)) {
+                    let reason = "What is run is known at run time only, from the names of files.";
+                    gathered.add(Finding::asks("command.ask.dynamic", reason));
+                }
                 lines.extend(found.commands.into_iter().map(|arguments| line.runs(arguments)));
             }
             "trap" => self.trap(rest, gathered)?,
@@ -145,21 +150,32 @@ impl<'r> Judge<'r> {
         gathered: &mut Gathered<'_>,
         lines: &mut Vec<Line<'a>>,
     ) -> Result<(), Unreadable> {
-        let ends = arguments.iter().any(|argument| argument.literal() == Some("--"));
         let mut seen: Vec<String> = Vec::new();
-        for at in 0..arguments.len() {
+        let mut next = None;
+        for (at, first) in arguments.iter().enumerate() {
             let here = arguments.get(at..).unwrap_or(&[]);
-            let Some((first, rest)) = here.split_first() else { break };
+            let rest = here.get(1..).unwrap_or(&[]);
             let name = base_name(&first.emptied()).to_ascii_lowercase();
-            // Of a name that stands there twice the first sees all that the second does, but for the first mode.
-            let again = !ends && seen.contains(&name);
-            let families =
-                if again { families::again(&name, rest) } else { self.look_anywhere(&name, rest)? };
-            if let Some(finding) = families {
-                gathered.add(finding);
+            if first.literal() == Some("--") {
+                // What stood before it for an operand may be an option to what stands behind.
+                seen.clear();
             }
-            self.spend(if families::sets_modes(&name) { rest.len() } else { 1 })?;
-            if families::looks_at_operands(&name) && !again {
+            // Of a name that stands there twice the first sees all that the second does, but for the first mode.
+            let families = if seen.contains(&name) {
+                self.spend(1)?;
+                let next = next.get_or_insert_with(|| families::NextMode::of(arguments));
+                families::again(&name, arguments, at + 1, next)
+            } else {
+                self.look_anywhere(&name, rest)?
+            };
+            if let Some(finding) = families {
+                let refused = finding.weight == Weight::Refused;
+                gathered.add(finding);
+                if refused {
+                    return Ok(());
+                }
+            }
+            if families::looks_at_operands(&name) && !seen.contains(&name) {
                 seen.push(name.clone());
             }
             if ask::is_shell(&name) && takes_code(rest) || name == "find" {
@@ -226,6 +242,11 @@ impl<'r> Judge<'r> {
             *current = target;
         }
     }
+}
+
+/// Whether the file that `find` puts in says which program runs, or is a part of the text for a shell.
+fn is_put_together(command: &[Argument]) -> bool {
+    !command.is_empty() && decides_by_input(wrappers::innermost(command), Some("{}"))
 }
 
 /// Whether a program of this name runs text, or a command behind it.

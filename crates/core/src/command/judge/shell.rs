@@ -75,7 +75,7 @@ impl Judge<'_> {
                 let body = self.script.here.get(*index).and_then(|here| here.body)?;
                 Some((self.script.slice(body).to_owned(), body))
             }
-            Action::HereString(word) => Some((argument::single(word).emptied(), word.place)),
+            Action::HereString(word) => Some((argument::single(word).emptied().into_owned(), word.place)),
             Action::Read(_)
             | Action::Write(_)
             | Action::Descriptor
@@ -102,7 +102,7 @@ impl Judge<'_> {
     ) -> Result<(), Unreadable> {
         let language = Language::of(name);
         let mut texts: Vec<(String, Place)> =
-            rest.iter().map(|argument| (argument.emptied(), argument.place)).collect();
+            rest.iter().map(|argument| (argument.emptied().into_owned(), argument.place)).collect();
         texts.extend(self.input_texts(context));
         for (code, place) in texts {
             self.spend(code.len())?;

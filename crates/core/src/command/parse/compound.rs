@@ -68,11 +68,28 @@ impl Parser<'_> {
             self.take(b'(');
             self.take(b'(');
             if let Some(names) = self.arithmetic()? {
+                if self.byte(self.pos.saturating_sub(2)) != Some(b')') {
+                    return self.refuse("a line ends between the two parentheses that close `((`");
+                }
                 self.emit(Kind::Arithmetic { names }, start, Vec::new(), Vec::new(), Vec::new());
                 return Ok(());
             }
+            if self.second() == Some(b'\n') {
+                return self.refuse("the first parenthesis of `((` ends at the end of a line: write `( (`");
+            }
             self.back_to(before)?;
+            // Bash reads this from a copy of the text, in which the lines of a here-document are others.
+            let documents = self.script.here.len();
+            let read = self.subshell();
+            if self.script.here.len() > documents {
+                return self.refuse("a here-document stands inside `((`: write `( (`");
+            }
+            return read;
         }
+        self.subshell()
+    }
+
+    fn subshell(&mut self) -> Read<()> {
         self.take(b'(');
         self.some_list()?;
         self.close()
@@ -170,6 +187,7 @@ impl Parser<'_> {
         let name = self.required_word()?;
         let mut values = Vec::new();
         self.skip_blank();
+        let same_line = self.operator().is_none();
         if self.take_operator(Operator::Semicolon) {
             self.newlines()?;
         } else {
@@ -177,6 +195,8 @@ impl Parser<'_> {
             if let Some(("in", after)) = self.keyword() {
                 self.pos = after;
                 self.words_to_end(&mut values)?;
+            } else if same_line && matches!(self.keyword(), Some(("{", _))) {
+                return self.unexpected();
             }
         }
         let place = self.place(start);
@@ -234,8 +254,10 @@ impl Parser<'_> {
         self.skip_blank();
         let start = self.pos;
         let name = self.required_word()?;
-        if self.take_operator(Operator::Open) {
-            self.close()?;
+        // Without `()` behind it, a parenthesis begins the body.
+        let before = self.pos;
+        if self.take_operator(Operator::Open) && !self.take_operator(Operator::Close) {
+            self.pos = before;
         }
         self.function_body(start, name)
     }
@@ -251,8 +273,9 @@ impl Parser<'_> {
         self.skip_blank();
         if self.at_compound() {
             self.compound_with_redirects()
-        } else if self.keyword().is_some() {
-            self.unexpected()
+        } else if let Some((word, _)) = self.keyword() {
+            // Bash makes half a reserved word of `time` here.
+            if word == "time" { self.refuse("`time` stands behind `coproc`") } else { self.unexpected() }
         } else {
             self.simple(true)
         }

@@ -85,9 +85,16 @@ impl Parser<'_> {
 
     fn operand_word(&mut self, form: Form) -> Read<Word> {
         self.skip_blank();
+        if self.at_redirect_prefix() {
+            return self.unexpected();
+        }
         let opens = matches!(self.peek(), Some(b'(' | b'|')) && form == Form::Regex;
         if !opens && (!self.at_word() || matches!(self.keyword(), Some(("]]", _)))) {
-            return self.unexpected();
+            // Bash takes an operator for the expression; nobody means that.
+            return match (form, self.operator()) {
+                (Form::Regex, Some((Operator::And, _))) => self.refuse("`=~` stands without an expression"),
+                _ => self.unexpected(),
+            };
         }
         self.word(form)
     }

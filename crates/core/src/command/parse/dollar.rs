@@ -4,8 +4,9 @@
 
 use std::rc::Rc;
 
+use super::group::Bracket;
 use super::word::push_quoted;
-use super::{Parser, Read};
+use super::{Parser, Read, within_part};
 use crate::command::script::{Dynamic, Kind, Nature, Part, Piped};
 
 impl Parser<'_> {
@@ -17,7 +18,10 @@ impl Parser<'_> {
             Some(b'(') => self.parenthesis_after_dollar(start)?,
             Some(b'{') => self.parameter(quoted)?,
             Some(b'[') => {
-                self.subscript()?;
+                let open = self.pos;
+                let read = self.counting(|parser| parser.subscript(Bracket::Subscript));
+                within_part(read, "arithmetic")?;
+                self.check_count(open, self.pos)?;
                 Nature::Number
             }
             Some(b'\'') if !quoted => return self.ansi_quoted(parts),
@@ -68,9 +72,15 @@ impl Parser<'_> {
                 return Ok(Nature::Number);
             }
             self.back_to(before)?;
+            let open = self.pos;
+            self.take(b'(');
+            let read = self.counting(|parser| parser.inside(Self::command_list_to_close));
+            within_part(read, "a substitution that begins like arithmetic")?;
+            self.check_count(open, self.pos)?;
+        } else {
+            self.take(b'(');
+            self.inside(Self::command_list_to_close)?;
         }
-        self.take(b'(');
-        self.inside(Self::command_list_to_close)?;
         let inside = self.text.get(start..self.pos).unwrap_or("");
         let counts = matches!(inside, "$(nproc)" | "$(nproc --all)");
         Ok(if counts { Nature::Number } else { Nature::Substitution })
@@ -81,7 +91,10 @@ impl Parser<'_> {
         self.enter()?;
         let pending = std::mem::take(&mut self.pending);
         self.substitutions += 1;
+        self.skip_blank();
+        let outer = self.head.replace(self.pos);
         let any = self.list()?;
+        self.head = outer;
         self.close()?;
         if !self.pending.is_empty() {
             return self.refuse("a here-document begins in a substitution that ends before its body");
@@ -112,10 +125,10 @@ impl Parser<'_> {
         if escapes {
             self.pos = start;
             let inner = unescape(self.text.get(start + 1..at).unwrap_or(""), quoted);
-            self.read_copy(inner, start..at + 1)?;
+            within_part(self.read_copy(inner, start..at + 1), "backquotes")?;
         } else {
             self.pos = start + 1;
-            self.inside(|parser| parser.backquoted_in_place(at))?;
+            within_part(self.inside(|parser| parser.backquoted_in_place(at)), "backquotes")?;
         }
         self.pos = at + 1;
         parts.push(Part::Dynamic(Dynamic { place: self.place(start), quoted, nature: Nature::Substitution }));

@@ -7,7 +7,7 @@ use std::rc::Rc;
 
 use super::dollar::nature_of;
 use super::word::push_plain;
-use super::{Parser, Read};
+use super::{Parser, Read, within_part};
 use crate::command::script::{Kind, Nature, Part};
 
 /// What was seen in arithmetic, besides expansions.
@@ -17,11 +17,32 @@ struct Seen {
     semicolons: usize,
 }
 
+/// A pair of brackets inside a word.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Bracket {
+    /// The parentheses of a pattern.
+    Pattern,
+    /// A subscript: single quotes do not protect what they hold.
+    Subscript,
+    /// A subscript inside `${ … }`, which ends at the first `}` whatever stands open.
+    InBraces,
+}
+
+impl Bracket {
+    fn ends(self) -> (u8, u8) {
+        match self {
+            Self::Pattern => (b'(', b')'),
+            Self::Subscript | Self::InBraces => (b'[', b']'),
+        }
+    }
+}
+
 impl Parser<'_> {
-    /// Text up to the matching `close`; the opening bracket has been stepped over. `live` says that single
-    /// quotes do not protect what they hold.
+    /// Text up to the bracket that closes; the opening one has been stepped over.
     /// Says whether it reads variables, were it arithmetic.
-    pub(super) fn group(&mut self, open: u8, close: u8, live: bool) -> Read<bool> {
+    pub(super) fn group(&mut self, bracket: Bracket) -> Read<bool> {
+        let (open, close) = bracket.ends();
+        let live = bracket != Bracket::Pattern;
         self.enter()?;
         let start = self.pos;
         let mut escaped = false;
@@ -34,6 +55,10 @@ impl Parser<'_> {
             };
             if byte == close && nesting == 0 {
                 break;
+            }
+            // To bash the expansion is over here, and what follows is a command again.
+            if byte == b'}' && bracket == Bracket::InBraces {
+                return self.refuse("`${` ends inside its subscript");
             }
             escaped |= live && byte == b'\\' && matches!(self.byte(self.pos + 1), Some(b'$' | b'`'));
             if live && matches!(byte, b'<' | b'>') && self.second() == Some(b'(') {
@@ -60,10 +85,10 @@ impl Parser<'_> {
     }
 
     /// The subscript of a variable that is expanded, from its bracket: evaluated in arithmetic.
-    pub(super) fn subscript(&mut self) -> Read<()> {
+    pub(super) fn subscript(&mut self, bracket: Bracket) -> Read<()> {
         let start = self.pos;
         self.pos += 1;
-        if self.group(b'[', b']', true)? {
+        if self.group(bracket)? {
             self.emit(Kind::Arithmetic { names: true }, start, Vec::new(), Vec::new(), Vec::new());
         }
         Ok(())
@@ -97,7 +122,7 @@ impl Parser<'_> {
         self.spend(text.len());
         let (carrier, handed) = (self.script.span(place), self.script.handed(self.id));
         let id = self.script.add_source(Rc::from(text), Some(carrier), handed, self.depth);
-        super::expanded(self.script, id)
+        within_part(super::expanded(self.script, id), "a subscript")
     }
 
     /// One element of bracketed text.
@@ -130,6 +155,14 @@ impl Parser<'_> {
     }
 
     fn arithmetic_text(&mut self) -> Read<Option<Seen>> {
+        let open = self.pos.saturating_sub(1);
+        let (seen, close) = within_part(self.counting(Self::arithmetic_inside), "arithmetic")?;
+        self.check_count(open, close)?;
+        Ok(seen)
+    }
+
+    /// What was seen, and where the parenthesis ends that closes: the first of two, or it is no arithmetic.
+    fn arithmetic_inside(&mut self) -> Read<(Option<Seen>, usize)> {
         self.enter()?;
         let start = self.pos;
         let mut nesting = 0_usize;
@@ -141,7 +174,7 @@ impl Parser<'_> {
                 b')' if nesting == 0 => {
                     if self.second() != Some(b')') {
                         self.depth -= 1;
-                        return Ok(None);
+                        return Ok((None, self.pos + 1));
                     }
                     break;
                 }
@@ -158,8 +191,9 @@ impl Parser<'_> {
         self.script.evaluates |= seen.names;
         self.note(start, &parts);
         self.take(b')');
+        let close = self.pos;
         self.take(b')');
         self.depth -= 1;
-        Ok(Some(seen))
+        Ok((Some(seen), close))
     }
 }

@@ -6,7 +6,7 @@ use std::rc::Rc;
 
 use super::cursor::Pending;
 use super::simple::Form;
-use super::{Parser, Read};
+use super::{Parser, Read, within_part};
 use crate::command::script::{HereDocument, Part, Place};
 
 /// How deep here-documents may stand in each other: each looks for its end in what the others hold.
@@ -129,11 +129,12 @@ impl Parser<'_> {
             let carrier = self.script.span(Place { text: self.id, start, end });
             let handed = self.script.handed(self.id);
             let id = self.script.add_source(Rc::from(stripped), Some(carrier), handed, self.depth);
-            super::expanded(self.script, id)?;
+            within_part(super::expanded(self.script, id), "a here-document")?;
             true
         } else {
             let mut parts = Vec::new();
-            self.within(end, |parser| parser.double_quoted(&mut parts, None))?;
+            let read = self.within(end, |parser| parser.double_quoted(&mut parts, None));
+            within_part(read, "a here-document")?;
             parts.iter().any(|part| matches!(part, Part::Dynamic(_)))
         };
         self.script.bodies -= 1;

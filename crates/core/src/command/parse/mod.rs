@@ -6,6 +6,7 @@
 
 mod compound;
 mod condition;
+mod counted;
 mod cursor;
 mod dollar;
 mod group;
@@ -15,6 +16,7 @@ mod quote;
 mod simple;
 mod word;
 
+use std::collections::HashMap;
 use std::rc::Rc;
 
 use self::cursor::{Operator, Pending};
@@ -23,6 +25,15 @@ use super::script::{Command, MAX_DEPTH, Part, Piped, Script, Word};
 
 /// What a step of the parser returns.
 pub(super) type Read<T> = Result<T, Unreadable>;
+
+/// Says that a text cannot be read for what stands in a part that bash itself only reads when it runs it.
+pub(super) fn within_part<T>(read: Read<T>, part: &str) -> Read<T> {
+    read.map_err(|unreadable| {
+        let named = unreadable.reason.starts_with("in ");
+        let reason = if named { unreadable.reason } else { format!("in {part}: {}", unreadable.reason) };
+        Unreadable { reason, at: unreadable.at }
+    })
+}
 
 /// A parser over one text of a script.
 pub(super) struct Parser<'s> {
@@ -40,6 +51,12 @@ pub(super) struct Parser<'s> {
     extended: bool,
     /// Here-documents announced on this line.
     pending: Vec<Pending>,
+    /// Constructs that are open in which bash counts parentheses.
+    counting: usize,
+    /// Where double quotes open and end in them.
+    quotes: HashMap<usize, usize>,
+    /// Where the commands of the innermost substitution begin.
+    head: Option<usize>,
 }
 
 /// Reads the text with index `id` of `script` as a whole program.
@@ -72,6 +89,9 @@ impl<'s> Parser<'s> {
             substitutions: 0,
             extended: false,
             pending: Vec::new(),
+            counting: 0,
+            quotes: HashMap::new(),
+            head: None,
         }
     }
 
@@ -200,7 +220,8 @@ impl<'s> Parser<'s> {
             self.skip_blank();
             match self.keyword() {
                 Some(("!", after)) => self.pos = after,
-                Some(("time", after)) => {
+                // As the first word of a substitution it is a program like any other.
+                Some(("time", after)) if self.head != Some(self.pos) => {
                     self.pos = after;
                     self.take_option("-p");
                     self.take_option("--");
@@ -241,7 +262,7 @@ impl<'s> Parser<'s> {
                 self.pos = after;
                 self.coproc()
             }
-            // Behind a `|`, `time` is a program like any other.
+            // Behind a `|` as well, `time` is a program like any other.
             Some((word, _)) if word != "time" => self.unexpected(),
             _ => self.simple(false),
         }

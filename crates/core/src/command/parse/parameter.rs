@@ -5,8 +5,9 @@
 //! time, or that a newer bash runs (`${ command; }`), are refused here.
 
 use super::dollar::nature_of;
+use super::group::Bracket;
 use super::quote::decode_ansi;
-use super::{Parser, Read};
+use super::{Parser, Read, within_part};
 use crate::command::script::{Assignment, Kind, Nature, Part};
 
 impl Parser<'_> {
@@ -28,6 +29,7 @@ impl Parser<'_> {
             | Nature::Home
             | Nature::Number
             | Nature::Substitution
+            | Nature::Input
             | Nature::Process
             | Nature::Pattern
             | Nature::Elements => {}
@@ -67,7 +69,7 @@ impl Parser<'_> {
             if nature == Nature::Evaluated && self.lists_keys() {
                 nature = Nature::Variable;
             }
-            self.subscript()?;
+            self.subscript(Bracket::InBraces)?;
             subscripted = true;
         }
         if self.take(b'}') {
@@ -157,7 +159,7 @@ impl Parser<'_> {
                 b'$' if quoted && self.second() == Some(b'\'') => self.live_ansi_quoted(&mut parts)?,
                 b'$' => self.dollar(&mut parts, quoted)?,
                 b'`' => self.backquoted(&mut parts, quoted)?,
-                b'<' | b'>' if !quoted && self.second() == Some(b'(') => {
+                b'<' | b'>' if self.second() == Some(b'(') => {
                     return self.refuse("a process substitution inside `${` cannot be read");
                 }
                 _ => self.plain_byte(&mut parts),
@@ -174,7 +176,8 @@ impl Parser<'_> {
         let end = self.ansi_end(start)?;
         parts.push(Part::Coded(decode_ansi(self.text.get(start..end).unwrap_or(""))));
         self.pos = start;
-        self.within(end, |parser| parser.double_quoted(&mut Vec::new(), None))?;
+        let read = self.within(end, |parser| parser.double_quoted(&mut Vec::new(), None));
+        within_part(read, "single quotes that do not protect")?;
         self.pos = end + 1;
         Ok(())
     }

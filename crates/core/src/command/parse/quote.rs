@@ -1,7 +1,7 @@
 //! Quotes: `'…'`, `"…"`, `$'…'`, and the text of here-documents, which is read as inside double quotes.
 
 use super::word::push_quoted;
-use super::{Parser, Read};
+use super::{Parser, Read, within_part};
 use crate::command::script::Part;
 
 impl Parser<'_> {
@@ -29,6 +29,7 @@ impl Parser<'_> {
     /// Text as inside double quotes, up to the closing quote or, without one, to the end of what is read.
     pub(super) fn double_quoted(&mut self, parts: &mut Vec<Part>, close: Option<u8>) -> Read<()> {
         push_quoted(parts, "");
+        let open = self.pos.saturating_sub(1);
         loop {
             let Some(byte) = self.peek() else {
                 return match close {
@@ -39,6 +40,7 @@ impl Parser<'_> {
             match byte {
                 _ if Some(byte) == close => {
                     self.pos += 1;
+                    self.note_quotes(open);
                     return Ok(());
                 }
                 b'\\' => self.double_escape(parts),
@@ -77,7 +79,8 @@ impl Parser<'_> {
         let start = self.pos + 1;
         let end = self.find_quote(start)?;
         self.pos = start;
-        self.within(end, |parser| parser.double_quoted(parts, None))?;
+        let read = self.within(end, |parser| parser.double_quoted(parts, None));
+        within_part(read, "single quotes that do not protect")?;
         self.pos = end + 1;
         Ok(())
     }

@@ -1,6 +1,7 @@
 //! Simple commands: assignments, words, redirections; and the definitions of functions that begin like one.
 
 use super::cursor::{Operator, is_break};
+use super::group::Bracket;
 use super::{Parser, Read};
 use crate::command::script::{Action, Assignment, Dynamic, Kind, Nature, Part, Redirect, Word};
 
@@ -13,16 +14,19 @@ impl Parser<'_> {
         let start = self.pos;
         let (mut assignments, mut words, mut redirects) = (Vec::new(), Vec::new(), Vec::new());
         let mut end = start;
+        // Behind a redirection that stands behind a word, bash knows no arrays.
+        let mut arrays = true;
         loop {
             self.skip_blank();
             if let Some(redirect) = self.redirect()? {
+                arrays &= words.is_empty() && assignments.is_empty();
                 redirects.push(redirect);
                 end = self.pos;
             } else if !self.at_word() {
                 break;
             } else {
                 let first = words.is_empty() && assignments.is_empty() && redirects.is_empty();
-                let word = match self.assignment_or_word(&words)? {
+                let word = match self.assignment_or_word(&words, arrays)? {
                     Leading::Assignment(assignment) => {
                         assignments.push(assignment);
                         end = self.pos;
@@ -34,7 +38,7 @@ impl Parser<'_> {
                 if first && coprocess && self.at_compound_after_blank() {
                     return self.compound_with_redirects();
                 }
-                if first && coprocess && self.keyword().is_some() {
+                if first && coprocess && self.keyword().is_some_and(|(word, _)| word != "time") {
                     return self.unexpected();
                 }
                 if first && self.take_operator(Operator::Open) {
@@ -45,6 +49,10 @@ impl Parser<'_> {
                 words.push(word);
                 end = word_end;
             }
+        }
+        let glued = |word: &Word| matches!(word.parts.last(), Some(Part::Plain(text)) if text.ends_with('='));
+        if self.byte(self.pos) == Some(b'(') && self.pos == end && words.last().is_some_and(glued) {
+            return self.refuse("`=(` stands where bash knows no array");
         }
         if end == start && assignments.is_empty() && words.is_empty() && redirects.is_empty() {
             return self.unexpected();
@@ -80,9 +88,9 @@ impl Parser<'_> {
     }
 
     /// The next word of a command, which may be an assignment as long as no other word came before it.
-    fn assignment_or_word(&mut self, words: &[Word]) -> Read<Leading> {
+    fn assignment_or_word(&mut self, words: &[Word], arrays: bool) -> Read<Leading> {
         if let Some(first) = words.first() {
-            let form = if takes_arrays(first) { Form::Array } else { Form::Usual };
+            let form = if arrays && takes_arrays(first) { Form::Array } else { Form::Usual };
             return self.word(form).map(Leading::Word);
         }
         let start = self.pos;
@@ -92,7 +100,7 @@ impl Parser<'_> {
         self.pos = name_end;
         if subscript {
             self.take(b'[');
-            self.group(b'[', b']', true)?;
+            self.group(Bracket::Subscript)?;
         }
         let subscripted = self.pos;
         self.take(b'+');
@@ -101,7 +109,7 @@ impl Parser<'_> {
             return self.subscripted_word(start).map(Leading::Word);
         }
         let name = self.text.get(start..name_end).unwrap_or("").replace("\\\n", "");
-        let mut values = if self.peek() == Some(b'(') { self.array()? } else { Vec::new() };
+        let mut values = if arrays && self.peek() == Some(b'(') { self.array()? } else { Vec::new() };
         // Whatever is glued behind an array belongs to the assignment as well.
         let value = self.word(Form::Value)?;
         if values.is_empty() || !value.parts.is_empty() {
@@ -147,7 +155,7 @@ impl Parser<'_> {
                 Some(b'[') => {
                     let start = self.pos;
                     self.pos += 1;
-                    self.group(b'[', b']', true)?;
+                    self.group(Bracket::Subscript)?;
                     let mut word = self.word(Form::Value)?;
                     word.place = self.place(start);
                     values.push(word);
@@ -171,7 +179,8 @@ impl Parser<'_> {
             return Ok(None);
         };
         self.skip_blank();
-        if !matches!(operator, "<&" | ">&") && self.at_redirect_prefix() {
+        let numbers = matches!(operator, "<&" | ">&") && self.peek() != Some(b'{');
+        if !numbers && self.at_redirect_prefix() {
             return self.unexpected();
         }
         let action = match operator {
@@ -193,7 +202,7 @@ impl Parser<'_> {
     }
 
     /// Whether a number or `{name}` stands here that belongs to a redirection, and so is no file.
-    fn at_redirect_prefix(&mut self) -> bool {
+    pub(super) fn at_redirect_prefix(&mut self) -> bool {
         let start = self.pos;
         let named = self.redirect_prefix().is_some();
         std::mem::replace(&mut self.pos, start) != start || named
@@ -214,7 +223,8 @@ impl Parser<'_> {
         while self.peek().is_some_and(|byte| byte.is_ascii_digit()) {
             self.pos += 1;
         }
-        if !matches!(self.peek(), Some(b'<' | b'>')) {
+        // A number before `>( … )` is a part of a word.
+        if !matches!(self.peek(), Some(b'<' | b'>')) || self.second() == Some(b'(') {
             self.pos = start;
         }
         None

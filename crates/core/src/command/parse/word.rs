@@ -1,7 +1,8 @@
 //! Words: runs of plain text, quotes, escapes and expansions, up to the byte that ends them.
 
+use super::group::Bracket;
 use super::simple::Form;
-use super::{Parser, Read};
+use super::{Parser, Read, within_part};
 use crate::command::script::{Dynamic, Nature, Part, Piped, Word};
 use crate::command::subscript;
 
@@ -126,12 +127,21 @@ impl Parser<'_> {
         let start = self.pos;
         let output = self.byte(start) == Some(b'>');
         self.pos += 1;
+        self.peek();
+        let open = self.pos;
         self.take(b'(');
         let piped = self.piped;
         if output {
             self.piped = Piped::Directly;
         }
-        let any = self.command_list_to_close()?;
+        let any = if self.peek() == Some(b'(') {
+            let read = self.counting(Self::command_list_to_close);
+            let any = within_part(read, "a substitution that begins like arithmetic")?;
+            self.check_count(open, self.pos)?;
+            any
+        } else {
+            self.command_list_to_close()?
+        };
         self.piped = piped;
         parts.push(Part::Dynamic(Dynamic {
             place: self.place(start),
@@ -146,7 +156,8 @@ impl Parser<'_> {
     fn parenthesised(&mut self, parts: &mut Vec<Part>, quoted: bool) -> Read<()> {
         let start = self.pos;
         self.pos += 1;
-        self.group(b'(', b')', false)?;
+        within_part(self.counting(|parser| parser.group(Bracket::Pattern)), "a pattern")?;
+        self.check_count(start, self.pos)?;
         parts.push(Part::Dynamic(Dynamic { place: self.place(start), quoted, nature: Nature::Pattern }));
         Ok(())
     }

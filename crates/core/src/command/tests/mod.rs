@@ -4,6 +4,7 @@ mod steps;
 
 use super::judge::{judge_counting, refuse};
 use super::reading::Rules;
+use super::script::Script;
 use super::{MAX_TEXT, judge};
 use crate::verdict::Verdict;
 
@@ -152,4 +153,25 @@ fn unreadable_text_is_refused_and_says_where() {
     let long = "a".repeat(MAX_TEXT + 1);
     assert_eq!(judge(&long, &RULES).verdict, Verdict::Disabled);
     assert_eq!(judge(long.get(1..).unwrap(), &RULES).verdict, Verdict::Ask);
+}
+
+/// The texts of the tables: what people type, and what hides.
+fn table_texts() -> Vec<String> {
+    let tables = [
+        include_str!("../../../../../tests/data/command/everyday.tsv"),
+        include_str!("../../../../../tests/data/command/hidden.tsv"),
+        include_str!("../../../../../tests/data/command/harmless.txt"),
+    ];
+    let json = |row: &str| serde_json::from_str(row.rsplit('\t').next().unwrap()).ok();
+    tables.iter().flat_map(|table| table.lines().filter_map(json)).collect()
+}
+
+#[test]
+fn the_bound_on_steps_is_far_from_any_text_of_the_tables() {
+    let texts = table_texts();
+    assert!(texts.len() > 2_000, "{}", texts.len());
+    for text in texts {
+        let (taken, allowed) = (steps(&text), Script::new(&text).allowance);
+        assert!(taken * 4 <= allowed, "{taken} steps of {allowed}: {text}");
+    }
 }

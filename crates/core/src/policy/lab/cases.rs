@@ -70,9 +70,17 @@ pub struct Case {
     pub rule: Option<String>,
 }
 
-/// Whether a text is a table of expectations, whatever its file is named: no policy has `[[case]]`.
-pub fn is_cases(text: &str) -> bool {
-    toml::from_str::<toml::Table>(text).is_ok_and(|table| table.contains_key("case"))
+/// Whether a text is a table of expectations, whatever its file is named: no policy has `[[case]]`. Gives the line of
+/// the first row, 0 where that cannot be told.
+pub fn cases_at(text: &str) -> Option<usize> {
+    #[derive(Deserialize)]
+    struct Rows {
+        case: Vec<Spanned<toml::Value>>,
+    }
+    toml::from_str::<toml::Table>(text).ok().filter(|table| table.contains_key("case"))?;
+    let rows = toml::from_str::<Rows>(text).ok();
+    let first = rows.as_ref().and_then(|rows| rows.case.first());
+    Some(first.map_or(0, |row| line_of(text, row.span().start)))
 }
 
 /// Reads a table of expectations.
@@ -80,7 +88,7 @@ pub fn is_cases(text: &str) -> bool {
 /// # Errors
 /// The first row that is not understood whole, with its line.
 pub fn read_cases(source: &str, text: &str) -> Result<Vec<Case>, PolicyError> {
-    let error = |line, problem| PolicyError { file: source.to_owned(), line, problem };
+    let error = |line, problem| PolicyError::new(source, line, problem);
     if text.len() > MAX_BYTES {
         return Err(error(0, Problem::TooLong { bytes: text.len(), limit: MAX_BYTES }));
     }

@@ -9,7 +9,7 @@ mod difference;
 mod examples;
 mod witness;
 
-pub use cases::{Case, is_cases, read_cases};
+pub use cases::{Case, cases_at, read_cases};
 pub use cells::{Answer, CellChange, Direction, Seen, Where};
 pub use difference::{Difference, RuleChange, SettingChange};
 pub use examples::ExampleResult;

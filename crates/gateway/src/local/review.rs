@@ -1,0 +1,98 @@
+//! What becomes of a change set on one's own gateway: shown, applied as it was shown, or thrown away.
+//!
+//! Nothing is applied that was not shown last, and nothing without the lease of its session.
+
+use std::path::PathBuf;
+
+use enclos_core::decision::DecidedBy;
+use enclos_core::ids::{RuleId, SessionId};
+use enclos_core::session::{Event, Outcome};
+use enclos_protocol::changeset::{AppliedView, ChangeSetView};
+use enclos_protocol::error::{ApiError, Fault};
+
+use super::{Local, Sealed};
+use crate::session;
+use crate::sessions::{self, of_store};
+use crate::{changes, undo};
+
+impl Local {
+    /// The layer and the repository of a session whose change set can be handled.
+    pub(super) fn made_by(&self, id: &SessionId) -> Result<(PathBuf, PathBuf), ApiError> {
+        let store = self.store()?;
+        let row = store.session(id).map_err(|error| of_store(&error))?;
+        if row.closed_us.is_some() {
+            let message = format!("the session `{id}` is closed: it has no change set any more");
+            return Err(
+                ApiError::new(Fault::Usage, message).hint(format!("see what happened: enclos show {id}"))
+            );
+        }
+        let layer = self.places.session(id).join("layer");
+        // The sealed half is believed, not the row that a listing shows.
+        Ok((Sealed::of(row.extra)?.repo, layer))
+    }
+
+    /// What a session made, noted as shown.
+    pub(super) fn shown(&self, session: &SessionId) -> Result<ChangeSetView, ApiError> {
+        let (repo, layer) = self.made_by(session)?;
+        self.whole(session)?;
+        let view = session::view(&repo, &layer)?;
+        changes::remember_shown(&self.places.session(session), &view.digest)?;
+        Ok(view)
+    }
+
+    /// Applies what a session made, as it was shown last.
+    pub(super) fn accept(
+        &self,
+        session: &SessionId,
+        files: Option<Vec<String>>,
+        at_terminal: bool,
+    ) -> Result<AppliedView, ApiError> {
+        let (repo, layer) = self.made_by(session)?;
+        let lease = self.take(session)?;
+        let set = session::change_set(&repo, &layer)?;
+        let state = session::replay(&self.store()?, session)?;
+        undo::whole(&state, session)?;
+        let told = state.review() == Some(&set.digest);
+        if !told && !changes::was_shown(&self.places.session(session), &set.digest) {
+            let message = "the change set is not the one that was shown last";
+            return Err(ApiError::new(Fault::Refused, message)
+                .hint(format!("look at it first: enclos diff {session}")));
+        }
+        // On the command line a file is accepted by naming it, a flagged one too.
+        let chosen = changes::Chosen { flagged: files.clone().unwrap_or_default(), files };
+        // A person answers at a terminal; what comes through a pipe is a program's answer.
+        let by = if at_terminal { self.human() } else { DecidedBy::Automation(RuleId::new("cli.apply")) };
+        let (view, record) = session::accept(&lease, &self.clock, &repo, &layer, &set.digest, &chosen, &by)?;
+        let applied = enclos_store::Record {
+            kind: "changeset.applied".to_owned(),
+            time_us: self.clock.now_us(),
+            entry: record,
+            ..enclos_store::Record::default()
+        };
+        lease.append_wait(vec![applied]).map_err(|error| of_store(&error))?;
+        if !view.left.is_empty() {
+            // What is left was shown with the rest, and is named again in the answer.
+            let rest = session::change_set(&repo, &layer)?;
+            changes::remember_shown(&self.places.session(session), rest.digest.as_str())?;
+        }
+        if view.left.is_empty() {
+            let event = Event::Closed {
+                outcome: Outcome::Accepted,
+                reason: "the change set was accepted".to_owned(),
+            };
+            session::close_quietly(&lease, &self.clock, &event, &session::facts_of_end(&state))?;
+            sessions::remove_layer(&layer);
+        }
+        Ok(view)
+    }
+
+    /// Throws away what a session made.
+    pub(super) fn throw_away(&self, session: &SessionId) -> Result<(), ApiError> {
+        let (_, layer) = self.made_by(session)?;
+        let lease = self.take(session)?;
+        let state = session::replay(&self.store()?, session)?;
+        session::discard(&lease, &self.clock, &state, &self.human())?;
+        sessions::remove_layer(&layer);
+        Ok(())
+    }
+}
