@@ -25,6 +25,7 @@ const WHO: &str = "name";
 #[derive(Debug)]
 pub(super) struct Door {
     layer: OwnedFd,
+    layer_path: PathBuf,
     path: PathBuf,
     pub(super) socket: OwnedFd,
 }
@@ -41,6 +42,7 @@ impl Door {
     ) -> Result<Self, OpenError> {
         let directory = layer.directory.try_clone().at(STEP, "keeping the layer")?;
         forget(&directory).at(STEP, "removing what the last container left")?;
+        let layer_path = path.to_owned();
         let path = path.join(NAME);
         let shown = path.join(SHOWN);
         let what = "making a folder for the container";
@@ -59,12 +61,25 @@ impl Door {
             }
         }
         let socket = listen(&shown, layer.owner).at(STEP, "making the control socket")?;
-        Ok(Self { layer: directory, path, socket })
+        Ok(Self { layer: directory, layer_path, path, socket })
     }
 
     /// The folder that the container sees.
     pub(super) fn shown(&self) -> PathBuf {
         self.path.join(SHOWN)
+    }
+
+    /// Where a runtime keeps its state.
+    pub(super) fn state(&self) -> PathBuf {
+        state(&self.layer_path)
+    }
+
+    /// Writes a bundle, and answers its folder.
+    pub(super) fn bundle(&self, configuration: &[u8]) -> std::io::Result<PathBuf> {
+        let folder = self.path.join("bundle");
+        DirBuilder::new().mode(0o700).create(&folder)?;
+        write(&folder.join("config.json"), configuration, 0o600)?;
+        Ok(folder)
     }
 
     /// The file of the filter.
@@ -78,6 +93,11 @@ impl Drop for Door {
         // What cannot be removed now is removed when the layer is used again, or with it.
         let _ = forget(&self.layer);
     }
+}
+
+/// Where a runtime keeps the state of the container that is open on the layer at `path`.
+pub(super) fn state(path: &Path) -> PathBuf {
+    path.join(NAME).join("state")
 }
 
 /// The name of the container that an earlier sandbox on this layer had, when it could not remove it.

@@ -47,6 +47,13 @@ impl Engine {
     }
 }
 
+impl Engine {
+    /// Whether it is a runtime, which is given a bundle, not an image that it keeps itself.
+    pub(super) const fn is_runtime(self) -> bool {
+        matches!(self, Self::Crun | Self::Runc)
+    }
+}
+
 /// What an engine says of itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Facts {
@@ -65,6 +72,11 @@ pub(super) struct Holds {
     pub(super) processes: bool,
     /// on the share of the processors.
     pub(super) cpus: bool,
+}
+
+impl Holds {
+    /// A runtime is asked to hold none: the library's own groups do.
+    pub(super) const NONE: Self = Self { memory: false, processes: false, cpus: false };
 }
 
 /// Asks an engine for [`Facts`].
@@ -123,8 +135,18 @@ pub(super) struct Container<'a> {
     pub(super) own: [Option<u64>; 2],
 }
 
+impl Container<'_> {
+    /// Ceilings on each process or user that an engine would set by itself, perhaps to more than this process can give.
+    pub(super) fn ulimits(&self) -> [(&'static str, u64); 2] {
+        let [files, processes] = self.own;
+        let least = |value: u64, own: Option<u64>| own.map_or(value, |own| own.min(value));
+        let wanted = u64::from(self.limits.processes) + OVERHEAD;
+        [("nofile", least(FILES, files)), ("nproc", least(wanted, processes))]
+    }
+}
+
 /// Room beside the commands' own processes.
-pub(super) const OVERHEAD: u64 = 64;
+const OVERHEAD: u64 = 64;
 /// Open files that the init and its commands may have.
 const FILES: u64 = 16 * 1024;
 
@@ -159,10 +181,7 @@ pub(super) fn run(container: &Container<'_>) -> Line {
         line =
             line.and(["--systemd=false", "--http-proxy=false", "--image-volume=ignore", "--sdnotify=ignore"]);
     }
-    let processes = u64::from(limits.processes) + OVERHEAD;
-    for (kind, value, own) in [("nofile", FILES, container.own[0]), ("nproc", processes, container.own[1])] {
-        // An engine may ask for more than this process can give.
-        let value = own.map_or(value, |own| own.min(value));
+    for (kind, value) in container.ulimits() {
         line = line.with(format!("--ulimit={kind}={value}:{value}"));
     }
     if facts.holds.memory {
@@ -172,7 +191,7 @@ pub(super) fn run(container: &Container<'_>) -> Line {
         ]);
     }
     if facts.holds.processes {
-        line = line.with(format!("--pids-limit={processes}"));
+        line = line.with(format!("--pids-limit={}", u64::from(limits.processes) + OVERHEAD));
     }
     if facts.holds.cpus {
         line = line.with(format!("--cpus={}", limits.cpus));
@@ -205,12 +224,24 @@ fn join(start: &str, path: &Path) -> OsString {
     text
 }
 
-/// Removes a container with whatever runs in it; one that is not there is no error.
-pub(super) fn remove(engine: Engine, name: &str) -> Line {
-    let line = Line::new(engine.word()).and(["rm", "--force", "--volumes"]);
-    // Docker sends no polite signal with `--force`, and takes no time for one.
-    let line = if engine == Engine::Podman { line.and(["--ignore", "--time", "0"]) } else { line };
-    line.with(name)
+/// Starts a bundle with a runtime, in the background. Its state is kept in `state`.
+pub(super) fn run_bundle(engine: Engine, name: &str, bundle: &Path, state: &Path) -> Line {
+    Line::new(engine.word())
+        .with("--root")
+        .with(state)
+        .and(["run", "--detach", "--bundle"])
+        .with(bundle)
+        .with(name)
+}
+
+/// Removes a container with whatever runs in it; one that is not there is no matter. `state` is where a runtime keeps it.
+pub(super) fn remove(engine: Engine, name: &str, state: &Path) -> Line {
+    let line = Line::new(engine.word());
+    match engine {
+        Engine::Podman => line.and(["rm", "--force", "--volumes", "--ignore", "--time", "0", name]),
+        Engine::Docker => line.and(["rm", "--force", "--volumes", name]),
+        Engine::Crun | Engine::Runc => line.with("--root").with(state).and(["delete", "--force", name]),
+    }
 }
 
 /// How an image gets onto the machine.
@@ -223,6 +254,128 @@ pub(super) fn how_to_fetch(engine: Engine, image: &Image) -> String {
         ),
         Image::Folder { folder, .. } => {
             format!("write it there: `podman save --format oci-dir -o {} NAME`", folder.display())
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn container<'a>(
+        engine: Engine,
+        image: &'a Image,
+        mounts: &'a [(u32, PathBuf)],
+        limits: &'a Limits,
+    ) -> Container<'a> {
+        Container {
+            engine,
+            name: "enclos-0123456789abcdef",
+            image,
+            user: (1000, 100),
+            folder: Path::new("/layer/container/shown"),
+            profile: Path::new("/layer/container/profile.json"),
+            mounts,
+            limits,
+            facts: Facts { rootless: false, holds: Holds { memory: true, processes: true, cpus: true } },
+            own: [Some(1024), Some(100_000)],
+        }
+    }
+
+    fn words(line: &Line) -> Vec<&str> {
+        line.arguments.iter().map(|word| word.to_str().unwrap()).collect()
+    }
+
+    #[test]
+    fn a_container_has_no_network_no_capability_no_new_image_and_only_what_is_mounted() {
+        let image = Image::parse(&format!("localhost/dev@sha256:{}", "a".repeat(64))).unwrap();
+        let mounts = [(3, PathBuf::from("/home/me/a repository"))];
+        let limits = Limits::default();
+        for engine in [Engine::Podman, Engine::Docker] {
+            let line = run(&container(engine, &image, &mounts, &limits));
+            let words = words(&line);
+            for wanted in [
+                "--network=none",
+                "--read-only",
+                "--cap-drop=all",
+                "--user=1000:100",
+                "--security-opt=no-new-privileges",
+                "--security-opt=seccomp=/layer/container/profile.json",
+                "--ulimit=nofile=1024:1024",
+                "--ulimit=nproc=576:576",
+                "--memory=4294967296b",
+                "--pids-limit=576",
+                "--cpus=2",
+                "type=bind,src=/layer/container/shown,dst=/run/enclos,readonly",
+                "type=bind,src=/home/me/a repository,dst=/run/enclos/3",
+                "--entrypoint=/run/enclos/init",
+            ] {
+                assert!(words.contains(&wanted), "{engine:?}: {wanted} is not in {words:?}");
+            }
+            let pull = words.iter().position(|word| *word == "--pull").unwrap();
+            assert_eq!(words[pull + 1], "never");
+            assert_eq!(words[words.len() - 2..], [image.to_string().as_str(), "container"]);
+            assert!(
+                !words.iter().any(|word| word.contains("cap-add") || word.contains("privileged=")),
+                "{words:?}"
+            );
+            assert_eq!(words.iter().filter(|word| word.starts_with("type=bind")).count(), 2);
+        }
+        let root = Container { user: (0, 0), ..container(Engine::Podman, &image, &mounts, &limits) };
+        let line = run(&root);
+        let added: Vec<_> = words(&line).into_iter().filter(|word| word.starts_with("--cap-add")).collect();
+        assert_eq!(added, ["--cap-add=SETFCAP"], "number 0 needs one to be mapped, and no other");
+    }
+
+    #[test]
+    fn a_ceiling_that_the_engine_cannot_hold_is_not_asked_of_it() {
+        let image = Image::parse(&format!("sha256:{}", "a".repeat(64))).unwrap();
+        let limits = Limits::default();
+        let facts = Facts { rootless: true, holds: Holds::NONE };
+        let line = run(&Container { facts, ..container(Engine::Podman, &image, &[], &limits) });
+        assert!(
+            !words(&line)
+                .iter()
+                .any(|word| ["--memory", "--pids", "--cpus"].iter().any(|w| word.starts_with(w)))
+        );
+    }
+
+    #[test]
+    fn what_an_engine_says_of_itself_is_read_or_refused() {
+        let podman = |version: &str, rootless: bool| {
+            format!(
+                r#"{{"host":{{"cgroupVersion":"{version}","cgroupControllers":["memory","pids"],"security":{{"rootless":{rootless}}}}}}}"#
+            )
+        };
+        let some = Holds { memory: true, processes: true, cpus: false };
+        for (version, rootless, holds) in [("v2", true, some), ("v1", false, some), ("v1", true, Holds::NONE)]
+        {
+            assert_eq!(facts(Engine::Podman, &podman(version, rootless)), Some(Facts { rootless, holds }));
+        }
+        let docker = r#"{"ID":"x","MemoryLimit":true,"PidsLimit":true,"SecurityOptions":["name=seccomp","name=rootless"]}"#;
+        assert_eq!(facts(Engine::Docker, docker), Some(Facts { rootless: true, holds: some }));
+        for text in ["", "{}", r#"{"ID":"","ServerErrors":["no daemon"]}"#, r#"{"host":{}}"#] {
+            assert_eq!(facts(Engine::Docker, text), None, "{text}");
+            assert_eq!(facts(Engine::Podman, text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn runtimes_with_a_kernel_of_their_own_are_refused_with_the_reason() {
+        for engine in Engine::ALL {
+            assert_eq!(Engine::parse(engine.word()), Ok(engine));
+        }
+        for word in ["runsc", "kata"] {
+            assert!(Engine::parse(word).unwrap_err().contains("kernel of its own"), "{word}");
+        }
+        assert!(Engine::parse("Podman").unwrap_err().contains("expected"));
+    }
+
+    #[test]
+    fn a_path_that_the_engine_would_take_apart_is_not_mounted() {
+        assert!(mountable(Path::new("/home/me/a repository:x")));
+        for path in ["/a,b", "/a\"b", "/a\nb"] {
+            assert!(!mountable(Path::new(path)), "{path}");
         }
     }
 }

@@ -17,8 +17,8 @@ pub enum Image {
         /// 64 hexadecimal digits.
         digest: String,
     },
-    /// In a folder of the form that `podman save --format oci-dir` writes, by the digest of its manifest:
-    /// `/folder@sha256:…`. For runtimes, which keep no images.
+    /// In a folder with its manifest, `manifest.json`, and its files below `rootfs`: `/folder@sha256:…`, by the digest of the
+    /// manifest. For runtimes, which keep no images.
     Folder {
         /// The folder.
         folder: PathBuf,

@@ -4,6 +4,7 @@
 //! The engine is trusted to start a program from an image and for nothing else: namespaces, mounts, filters and ceilings are
 //! the init's and the library's own, and a step of them that cannot be had fails the opening. Images are named by digest
 //! and never fetched.
+mod bundle;
 mod door;
 mod engine;
 mod image;

@@ -1,10 +1,10 @@
 //! Starting a session's container and ending it. In between its first process is given the init's descriptors; what comes
 //! after that is the same as without a container.
 use super::door::{self, Door};
-use super::engine::{self, Facts};
+use super::engine::{self, Facts, Holds};
 use super::peer::{self, Peer};
 use super::program::{Ended, Running, first_readable};
-use super::{Oci, profile};
+use super::{Oci, bundle, profile};
 use crate::error::{OpenError, Place};
 use crate::image;
 use crate::launch::{Given, Started};
@@ -59,7 +59,8 @@ impl Drop for Container {
             let _ = running.end();
         }
         // An engine that fails here has the container's processes ended already, and removes it with its next opening.
-        let _ = engine::remove(self.oci.engine, &self.name).run(&self.oci.environment, ENGINE_TIME);
+        let _ = engine::remove(self.oci.engine, &self.name, &self.door.state())
+            .run(&self.oci.environment, ENGINE_TIME);
     }
 }
 
@@ -69,18 +70,19 @@ pub(crate) fn start(
     limit: impl FnOnce(i32) -> Result<(), OpenError>,
 ) -> Result<(Started, Container), OpenError> {
     let Wanted { oci, layer, path, limits, identity, given } = wanted;
-    let facts = facts(oci)?;
+    let root = if oci.engine.is_runtime() { Some(bundle::root(&oci.image)?) } else { None };
+    let facts = facts(oci, identity)?;
     let user = user(facts, identity, layer.owner)?;
     if let Some(name) = door::left_behind(layer) {
-        let _ = engine::remove(oci.engine, &name).run(&oci.environment, ENGINE_TIME);
+        let _ = engine::remove(oci.engine, &name, &door::state(path)).run(&oci.environment, ENGINE_TIME);
     }
     let name = super::name().at(STEP, "naming the container")?;
-    let mounts = mounts(&given)?;
+    let mounts = mounts(&given, root.is_none())?;
     let places = mounts.iter().map(|(number, path)| (*number, path.is_file())).collect::<Vec<_>>();
     let profile = serde_json::to_vec(&profile::for_engines()).at(STEP, "writing the filter")?;
     let door = Door::make(layer, path, &name, &profile, &places)?;
     let own = [Resource::Nofile, Resource::Nproc].map(|one| rustix::process::getrlimit(one).maximum);
-    let line = engine::run(&engine::Container {
+    let described = engine::Container {
         engine: oci.engine,
         name: &name,
         image: &oci.image,
@@ -91,7 +93,17 @@ pub(crate) fn start(
         limits,
         facts,
         own,
-    });
+    };
+    let line = match &root {
+        None => engine::run(&described),
+        Some(root) => {
+            let maps = facts.rootless.then_some(layer.owner);
+            let text = serde_json::to_vec(&bundle::configuration(&described, root, maps));
+            let text = text.at(STEP, "writing the bundle")?;
+            let folder = door.bundle(&text).at(STEP, "writing the bundle")?;
+            engine::run_bundle(oci.engine, &name, &folder, &door.state())
+        }
+    };
     let running = line.start(&oci.environment).map_err(|error| not_found(oci, error))?;
     let mut container = Container { oci: oci.clone(), name, path: None, running: Some(running), door };
     let peer = container.wait_for_peer(layer.owner.0)?;
@@ -102,8 +114,12 @@ pub(crate) fn start(
     Ok((Started { process, pid, control, trouble: None }, container))
 }
 
-/// What the engine says of itself, asked once in the life of this process.
-fn facts(oci: &Oci) -> Result<Facts, OpenError> {
+/// What the engine says of itself, asked once in the life of this process. A runtime is not asked: a plain user's
+/// container has that user alone in it.
+fn facts(oci: &Oci, identity: Identity) -> Result<Facts, OpenError> {
+    if oci.engine.is_runtime() {
+        return Ok(Facts { rootless: identity != Identity::Root, holds: Holds::NONE });
+    }
     static KNOWN: Mutex<Option<HashMap<&'static str, Facts>>> = Mutex::new(None);
     let word = oci.engine.word();
     let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
@@ -141,13 +157,13 @@ fn user(facts: Facts, identity: Identity, owner: (u32, u32)) -> Result<(u32, u32
     }
 }
 
-/// What the engine has to mount.
-fn mounts(given: &[Given]) -> Result<Vec<(u32, PathBuf)>, OpenError> {
+/// What the engine has to mount. `in_words`: it is told on its command line.
+fn mounts(given: &[Given], in_words: bool) -> Result<Vec<(u32, PathBuf)>, OpenError> {
     let mut mounts = Vec::new();
     for (number, given) in (0..).zip(given) {
         if let Given::Tree(path) = given {
             let path = std::path::absolute(path).at(STEP, "naming a directory for the engine")?;
-            if !engine::mountable(&path) {
+            if in_words && !engine::mountable(&path) {
                 let shown = path.display().to_string();
                 let message = format!(
                     "`{}` cannot be mounted in a container: commas and quotes part the engine's words",
@@ -196,6 +212,10 @@ impl Container {
     fn not_started(&self, end: &Ended) -> OpenError {
         let word = self.oci.engine.word();
         let error = OpenError::new(STEP, format!("`{word} run` starts no container: {}", end.complaint()));
+        if self.oci.engine.is_runtime() {
+            return error
+                .mended_by(format!("mend what `{word}` says, or choose another `execution.oci.engine`"));
+        }
         let has_image = engine::has_image(self.oci.engine, &self.oci.image)
             .run(&self.oci.environment, ENGINE_TIME)
             .is_ok_and(|ended| ended.status.success());

