@@ -140,7 +140,7 @@ pub(crate) fn expect_sandbox() {
 
 /// Opens the sandbox of a session on this machine. What runs in it still needs a receipt each.
 pub(crate) fn open(plan: &Plan) -> Result<Workplace, OpenError> {
-    enclos_sandbox::open(plan).map(Workplace::Here)
+    enclos_sandbox::open(plan).map(|sandbox| Workplace::Here(Box::new(sandbox)))
 }
 
 /// Performs the action of a call whose intent is in the journal, and reports until its end. Returns at once. The end of a
