@@ -114,7 +114,7 @@ pub(crate) fn start(
     Ok((Started { process, pid, control, trouble: None }, container))
 }
 
-/// What the engines have said of themselves, by their names.
+/// What engines said of themselves.
 static KNOWN: Mutex<Option<HashMap<&'static str, Facts>>> = Mutex::new(None);
 
 /// What the engine says of itself, asked once in the life of this process. A runtime is not asked: a plain user's
