@@ -4,17 +4,20 @@
 
 mod approvals;
 mod arguments;
+mod background;
 mod budget;
 mod changeset;
 mod commands;
 mod configuration;
 mod errors;
 mod harness;
+mod host;
 mod journal;
 mod killed;
 mod lab;
 mod loops;
 mod policies;
 mod repositories;
+mod server;
 mod terminal;
 mod undo;

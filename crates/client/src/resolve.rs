@@ -67,6 +67,7 @@ mod tests {
             task: String::new(),
             opened: String::new(),
             live: false,
+            background: Vec::new(),
         };
         names.iter().map(row).collect()
     }

@@ -9,9 +9,23 @@ use crate::model::ToolSpec;
 /// The working directory of every tool.
 pub const WORKSPACE: &str = "/workspace";
 
+/// The tool that looks at the commands in the background and stops them.
+pub const BACKGROUND: &str = "background";
+
+/// Names of background commands.
+const NAME: &str = "^[A-Za-z0-9._-]{1,64}$";
+
+/// Most seconds that one call waits for a background command.
+pub const WAIT_SECONDS: u64 = 600;
+
 /// Whether a tool only reads the workspace, so that several may run together.
 pub fn is_read(tool: &str) -> bool {
     matches!(tool, "read" | "list" | "glob" | "grep")
+}
+
+/// Whether a call of the tool itself may change files of the workspace.
+pub fn changes_files(tool: &str) -> bool {
+    !is_read(tool) && tool != BACKGROUND
 }
 
 /// Whether a tool works on one path of the workspace, told from there.
@@ -23,6 +37,7 @@ pub fn is_file(tool: &str) -> bool {
 pub fn built_in() -> Vec<ToolSpec> {
     let path = || json!({"type": "string", "minLength": 1, "maxLength": 4096});
     let text = || json!({"type": "string"});
+    let name = || json!({"type": "string", "pattern": NAME});
     let number = |most: u64| json!({"type": "integer", "minimum": 1, "maximum": most});
     vec![
         spec(
@@ -64,9 +79,27 @@ pub fn built_in() -> Vec<ToolSpec> {
         ),
         spec(
             "bash",
-            "Run a bash command in /workspace. No network. Output is cut in the middle when long.",
-            &json!({"command": {"type": "string", "minLength": 1, "maxLength": 65536}}),
+            "Run a bash command in /workspace. No network. Output is cut in the middle when long. With background it is \
+             started under that name and goes on, for servers and watchers; pty gives it a terminal.",
+            &json!({
+                "command": {"type": "string", "minLength": 1, "maxLength": 65536},
+                "background": name(),
+                "pty": {"type": "boolean"},
+            }),
             &["command"],
+        ),
+        spec(
+            BACKGROUND,
+            "Look at background commands or stop one. read gives the output since the last look, or from a byte. wait \
+             does so when it has ended, or wrote text, or after seconds (60).",
+            &json!({
+                "action": {"type": "string", "enum": ["list", "read", "wait", "stop"]},
+                "name": name(),
+                "from": {"type": "integer", "minimum": 0},
+                "text": {"type": "string", "minLength": 1, "maxLength": 256},
+                "seconds": number(WAIT_SECONDS),
+            }),
+            &["action"],
         ),
     ]
 }

@@ -1,6 +1,8 @@
 //! Reading policies: what is refused, in which words and at which line; settings and their laws; presets.
 
-use enclos_core::policy::{Layer, Mounts, Policy, PolicyError, Preset, Problem, Scope};
+use enclos_core::policy::{
+    ExecutionBackend, Layer, Mounts, OutputKeep, Policy, PolicyError, Preset, Problem, Scope,
+};
 
 fn layer(scope: Scope, text: &str) -> Layer<'_> {
     Layer { scope, source: format!("{scope}.toml"), text }
@@ -204,6 +206,10 @@ fn a_repository_only_tightens() {
         ("[commands]\ncontained = \"allow\"\n", "unknown field `commands`"),
         ("[caches]\nmount = \"all\"\n", "unknown field `caches`"),
         ("[execution]\nplace = \"server\"\n", "not for a repository to fix"),
+        (
+            "[execution]\noutput_keep = \"head_and_tail\"\n",
+            "`execution.output_keep` is not for a repository to fix",
+        ),
     ] {
         let error = repository(text).unwrap_err().to_string();
         assert!(error.contains(words), "{text}\n{error}");
@@ -253,6 +259,42 @@ fn settings_follow_their_laws() {
         "project.toml: `execution.place` is `server`, but the instance (instance.toml) fixed it to `workstation`: \
          remove it here"
     );
+}
+
+#[test]
+fn the_nearest_scope_chooses_what_is_kept_of_an_output() {
+    let keep = |word: &str| format!("name = \"x\"\n[execution]\noutput_keep = \"{word}\"\n");
+    let (head, both, silent) = (keep("head"), keep("head_and_tail"), "name = \"x\"\n".to_owned());
+    for (instance, project, expected) in [
+        (&head, &both, Some(OutputKeep::HeadAndTail)),
+        (&both, &head, Some(OutputKeep::Head)),
+        (&both, &silent, Some(OutputKeep::HeadAndTail)),
+        (&silent, &silent, None),
+    ] {
+        let policy =
+            Policy::load(&[layer(Scope::Instance, instance), layer(Scope::Project, project)]).unwrap();
+        assert_eq!(policy.settings().output_keep, expected, "neither is softer, so nothing is refused");
+    }
+    let error = Policy::load(&[layer(Scope::Project, &keep("tail"))]).unwrap_err().to_string();
+    assert!(error.contains("`head` or `head_and_tail`"), "{error}");
+}
+
+#[test]
+fn the_highest_scope_fixes_what_is_around_a_sandbox() {
+    let of = |backend: &str| format!("name = \"p\"\n[execution]\nbackend = \"{backend}\"\n");
+    let (oci, linux, docker) = (of("oci"), of("linux"), of("docker"));
+    let policy = Policy::load(&[layer(Scope::Project, &oci), layer(Scope::Instance, &oci)]).unwrap();
+    let fixed = policy.settings().backend.as_ref().unwrap();
+    assert_eq!((fixed.backend, fixed.scope), (ExecutionBackend::Oci, Scope::Instance));
+    let error = Policy::load(&[layer(Scope::Instance, &oci), layer(Scope::Group, &linux)]).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "group.toml: `execution.backend` is `linux`, but the instance (instance.toml) fixed it to `oci`: remove it here"
+    );
+    let error = Policy::load(&[layer(Scope::Instance, &docker)]).unwrap_err().to_string();
+    assert!(error.contains("line 3") && error.contains("linux") && error.contains("oci"), "{error}");
+    let error = Policy::load(&[layer(Scope::Repository, "[execution]\nbackend = \"oci\"\n")]).unwrap_err();
+    assert!(error.to_string().contains("not for a repository to fix"), "{error}");
 }
 
 #[test]

@@ -234,7 +234,7 @@ impl Desk {
         }
         let reason = format!("stopped by {}", self.person.user);
         let closed = Event::Closed { outcome: Outcome::Stopped, reason };
-        session::close_quietly(&lease, &self.clock, &closed, &Facts::new())?;
+        session::close_quietly(&lease, &self.clock, &closed, &session::facts_of_end(&state))?;
         if let Ok(folder) = self.store.session_dir(id) {
             sessions::remove_layer(&folder.join("layer"));
         }

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 /// Version of the text; it goes into the journal with each session.
-pub(crate) const VERSION: &str = "1";
+pub(crate) const VERSION: &str = "2";
 
 /// Bytes of `AGENTS.md` that are quoted.
 const AGENTS_BYTES: usize = 8 * 1024;

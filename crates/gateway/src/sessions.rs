@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use enclos_core::ids::SessionId;
-use enclos_core::session::Outcome as CoreOutcome;
+use enclos_core::session::{Outcome as CoreOutcome, Session};
 use enclos_protocol::error::{ApiError, Fault};
 use enclos_protocol::event::{Outcome, SessionState};
 use enclos_protocol::report::{SessionDetail, SessionRow, TimelineLine};
@@ -31,6 +31,7 @@ pub(crate) fn remove_layer(layer: &Path) {
     // What cannot be removed now is removed at the next start.
     drop(crate::trees::remove(layer));
     if let Some(session) = layer.parent() {
+        crate::host::forget(session);
         drop(crate::undo::remove(session));
     }
 }
@@ -56,6 +57,9 @@ pub(crate) fn sweep(store: &Store, places: &Places) -> Result<(), ApiError> {
         let id = folder.file_name().to_str().and_then(SessionId::parse);
         let layer = folder.path().join("layer");
         let closed = |id: &SessionId| store.session(id).is_ok_and(|row| row.closed_us.is_some());
+        if crate::host::is_kept(&folder.path()) && id.as_ref().is_some_and(closed) {
+            crate::host::forget(&folder.path());
+        }
         if (layer.exists() || crate::undo::is_kept(&folder.path())) && id.as_ref().is_some_and(closed) {
             remove_layer(&layer);
         }
@@ -81,7 +85,18 @@ pub(crate) fn of_store(error: &StoreError) -> ApiError {
 /// All sessions, newest first.
 pub(crate) fn list(store: &Store, places: &Places) -> Result<Vec<SessionRow>, ApiError> {
     let rows = store.sessions(&SessionFilter::default()).map_err(|error| of_store(&error))?;
-    Ok(rows.into_iter().map(|row| listed(row, places)).collect())
+    let rows = rows.into_iter().map(|row| {
+        let row = listed(row, places);
+        // Nothing runs in a session that no process works on.
+        let state = if row.live { Some(session::replay(store, &row.session)?) } else { None };
+        Ok(SessionRow { background: state.map(|state| names(&state)).unwrap_or_default(), ..row })
+    });
+    rows.collect()
+}
+
+/// The commands at work in the background.
+fn names(state: &Session) -> Vec<String> {
+    state.background().iter().map(|running| running.name.clone()).collect()
 }
 
 fn listed(row: enclos_store::SessionRow, places: &Places) -> SessionRow {
@@ -92,6 +107,7 @@ fn listed(row: enclos_store::SessionRow, places: &Places) -> SessionRow {
         state: serde_json::from_value(word(&row.state)).unwrap_or(SessionState::Opening),
         outcome: row.outcome.and_then(|outcome| serde_json::from_value(word(&outcome)).ok()),
         repo: row.repo.display().to_string(),
+        background: Vec::new(),
         task: task.map_or("[erased]", |task| task.lines().next().unwrap_or("[a conversation]")).to_owned(),
         opened: rfc3339(row.created_us),
         session: row.id,
@@ -103,19 +119,22 @@ pub(crate) fn show(store: &Store, places: &Places, id: &SessionId) -> Result<Ses
     let row = store.session(id).map_err(|error| of_store(&error))?;
     let events = store.events(id).map_err(|error| of_store(&error))?;
     let state = session::replay(store, id)?;
+    let (updated_us, entries) = (row.updated_us, row.entries);
     let opened = events.iter().find(|event| event.kind == "session.opened");
     let of_opened = |name: &str| {
         let entry: Option<Value> = opened.and_then(|event| serde_json::from_str(event.entry.get()).ok());
         entry.and_then(|entry| entry.get(name).and_then(Value::as_str).map(str::to_owned)).unwrap_or_default()
     };
+    let row = listed(row, places);
+    let background = if row.live { names(&state) } else { Vec::new() };
     Ok(SessionDetail {
         model: of_opened("model"),
         policy_digest: of_opened("policy"),
-        budget: session::budget_view(state.budget(), row.updated_us),
+        budget: session::budget_view(state.budget(), updated_us),
         timeline: events.iter().map(line).collect(),
-        entries: row.entries,
+        entries,
         head: store.head(id).map_err(|error| of_store(&error))?,
-        row: listed(row, places),
+        row: SessionRow { background, ..row },
     })
 }
 
@@ -126,8 +145,11 @@ fn line(event: &StoredEvent) -> TimelineLine {
 
 /// The telling fields of an entry, in one line.
 fn in_words(entry: &Value) -> String {
-    const TELLING: [&str; 19] = [
+    const TELLING: [&str; 22] = [
         "call",
+        "background",
+        "name",
+        "cause",
         "to",
         "last",
         "restored",

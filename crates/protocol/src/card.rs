@@ -22,6 +22,9 @@ pub struct Card {
     pub files: Vec<String>,
     /// Files under dedicated control, with why.
     pub flagged: Vec<Flagged>,
+    /// Commands in the background that are at work, and may change files beside the call.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub beside: Vec<String>,
     /// The rule that asks.
     pub rule: RuleId,
     /// The scope of that rule, such as `project (balanced)`.

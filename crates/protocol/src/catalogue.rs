@@ -38,7 +38,9 @@ pub const EVENTS: &[EventInfo] = &[
     event("approval.requested", "A person is asked", "approval card"),
     event("approval.decided", "The question is over", "approval state [decided_by]"),
     event("call.calling", "The intent is in the journal and the call runs", ""),
-    event("call.output", "Output of a running command", "text stderr"),
+    event("call.output", "Output of a running command", "text stderr [left_out]"),
+    event("background.started", "A command goes on in the background", "name"),
+    event("background.ended", "A command in the background is over", "name reason result"),
     event("call.done", "The tool answered", "result"),
     event("call.errored", "The call failed; the loop goes on", "error [result]"),
     event("call.canceled", "The call was refused or interrupted before it ran", "reason"),
@@ -103,8 +105,17 @@ mod tests {
                 decided_by: Some(by()),
             },
             Some(Body::ApprovalDecided { .. }) => Body::CallCalling { of: of() },
-            Some(Body::CallCalling { .. }) => Body::CallOutput { of: of(), text: text(), stderr: false },
-            Some(Body::CallOutput { .. }) => Body::CallDone { of: of(), result: ResultFacts::default() },
+            Some(Body::CallCalling { .. }) => {
+                Body::CallOutput { of: of(), text: text(), stderr: false, left_out: 1 }
+            }
+            Some(Body::CallOutput { .. }) => Body::BackgroundStarted { of: of(), name: text() },
+            Some(Body::BackgroundStarted { .. }) => Body::BackgroundEnded {
+                of: of(),
+                name: text(),
+                reason: text(),
+                result: ResultFacts::default(),
+            },
+            Some(Body::BackgroundEnded { .. }) => Body::CallDone { of: of(), result: ResultFacts::default() },
             Some(Body::CallDone { .. }) => {
                 Body::CallErrored { of: of(), error: text(), result: Some(ResultFacts::default()) }
             }
@@ -169,6 +180,7 @@ mod tests {
             directory: String::new(),
             files: Vec::new(),
             flagged: Vec::new(),
+            beside: Vec::new(),
             rule: RuleId::new("r"),
             scope: String::new(),
             reason: String::new(),

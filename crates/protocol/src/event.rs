@@ -144,6 +144,31 @@ pub enum Body {
         /// Whether it came on the standard error.
         #[serde(default)]
         stderr: bool,
+        /// Bytes that were left out before this fragment.
+        #[serde(default, skip_serializing_if = "is_zero")]
+        left_out: u64,
+    },
+    /// A command goes on in the background.
+    #[serde(rename = "background.started")]
+    BackgroundStarted {
+        /// The call that started it.
+        #[serde(flatten)]
+        of: Of,
+        /// Its name.
+        name: String,
+    },
+    /// A command in the background is over.
+    #[serde(rename = "background.ended")]
+    BackgroundEnded {
+        /// The call that started it.
+        #[serde(flatten)]
+        of: Of,
+        /// Its name.
+        name: String,
+        /// What brought its end about, in words.
+        reason: String,
+        /// What it did.
+        result: ResultFacts,
     },
     /// The tool answered.
     #[serde(rename = "call.done")]
@@ -365,6 +390,11 @@ pub struct ResultFacts {
     /// One line that says what came of it, such as `12 lines` or `3 matches`.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub summary: String,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands a reference")]
+fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 /// Amounts of a budget.

@@ -29,6 +29,9 @@ pub struct SessionRow {
     pub opened: String,
     /// Whether a process works on it now.
     pub live: bool,
+    /// The names of its commands in the background that are at work.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub background: Vec<String>,
 }
 
 /// One session in full.

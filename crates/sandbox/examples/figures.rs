@@ -41,6 +41,7 @@ fn plan(root: &Path, layer: &str) -> Plan {
         mounts: Vec::new(),
         environment: Vec::new(),
         limits: Limits::default(),
+        backend: enclos_sandbox::Backend::Namespaces,
     }
 }
 

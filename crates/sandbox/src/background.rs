@@ -8,6 +8,7 @@ use crate::plan::Limits;
 use crate::run::{self, Begun, Sink};
 use crate::sandbox::Shared;
 use enclos_init::wire::BACKGROUND;
+use serde::{Deserialize, Serialize};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -20,7 +21,7 @@ const REMEMBERED: usize = 64;
 const NAME: usize = 64;
 
 /// A background command as it is now.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Background {
     /// The name it was started under; unique in its sandbox.
     pub name: String,
@@ -35,7 +36,7 @@ pub struct Background {
 }
 
 /// The end of a background command.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum End {
     /// It ran, and ended like this.
     Exit(Exit),
@@ -44,7 +45,7 @@ pub enum End {
 }
 
 /// A part of what a background command wrote.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Part {
     /// Offset of the first byte, counting all that was ever written. Later than asked for when the bytes between are
     /// not kept.
@@ -61,6 +62,9 @@ impl Part {
         self.from + self.bytes.len() as u64
     }
 }
+
+/// Told of the end of a background command, once, from a thread of its own. It must not wait for the sandbox.
+pub(crate) type Ended = Box<dyn FnOnce(Background) + Send>;
 
 /// All background commands of a sandbox. Dropped after its processes are dead, it waits for its threads.
 #[derive(Debug, Default)]
@@ -129,7 +133,7 @@ impl Jobs {
         self.list.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Starts `command` under `name`.
+    /// Starts `command` under `name`. `ended` is told its end.
     pub(crate) fn start(
         &self,
         shared: &Arc<Shared>,
@@ -137,6 +141,7 @@ impl Jobs {
         limits: &Limits,
         name: &str,
         command: &Command,
+        ended: Ended,
     ) -> Result<(), RunError> {
         let bad = |message: String| Err(RunError::BadCommand(message));
         let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"._-".contains(&byte);
@@ -169,17 +174,17 @@ impl Jobs {
         // Asked for before this returns: whoever ends it next ends it.
         let begun = run::begin(shared, id, milliseconds, command)?;
         let (theirs, shared) = (Arc::clone(&progress), Arc::clone(shared));
-        let thread = std::thread::Builder::new()
-            .name("background".into())
-            .spawn(move || follow(begun, &shared, &theirs))?;
-        list.push(Job {
-            name: name.to_owned(),
-            text: command.text.clone(),
-            id,
-            started: Instant::now(),
-            progress,
-            thread: Some(thread),
-        });
+        let (name, text) = (name.to_owned(), command.text.clone());
+        let told = (name.clone(), text.clone());
+        let thread = std::thread::Builder::new().name("background".into()).spawn(move || {
+            let (duration, output, end) = follow(begun, &shared, &theirs);
+            let (name, text) = told;
+            // Told before anybody can see it: whoever looks and finds it ended is not the first to know.
+            ended(Background { name, text, duration, output, end: Some(end.clone()) });
+            theirs.state().end = Some((duration, end));
+            theirs.changed.notify_all();
+        })?;
+        list.push(Job { name, text, id, started: Instant::now(), progress, thread: Some(thread) });
         Ok(())
     }
 
@@ -227,11 +232,11 @@ impl Jobs {
     }
 }
 
-/// A job's thread.
-fn follow(begun: Begun, shared: &Shared, progress: &Progress) {
+/// A job's thread. Gives how long it ran, what became of its output, and how it ended.
+fn follow(begun: Begun, shared: &Shared, progress: &Progress) -> (Duration, Counted, End) {
     let start = Instant::now();
     let ended = begun.follow(shared, &mut IntoLog(progress));
-    let mut state = progress.state();
+    let state = progress.state();
     let end = match ended {
         Ok(ended) => {
             // The log has both streams as one.
@@ -240,9 +245,7 @@ fn follow(begun: Begun, shared: &Shared, progress: &Progress) {
         }
         Err(error) => End::Failed(error.to_string()),
     };
-    state.end = Some((start.elapsed(), end));
-    drop(state);
-    progress.changed.notify_all();
+    (start.elapsed(), state.log.counted(), end)
 }
 
 impl Drop for Jobs {

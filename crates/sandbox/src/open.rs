@@ -4,11 +4,13 @@ use crate::cgroup::Groups;
 use crate::error::{OpenError, Place};
 use crate::idmap::{Mapper, plain_tree};
 use crate::launch::{self, Given, Launch};
-use crate::plan::{Access, Limits, Plan};
+use crate::oci::{self, Oci};
+use crate::plan::{Access, Backend, Limits, Plan};
 use crate::platform::{self, Identity};
 use crate::report::{Enforcer, Level, Report};
 use crate::sandbox::{Life, Sandbox};
-use crate::{git, mask, state};
+use crate::state::{self, Layer};
+use crate::{git, mask};
 use enclos_init::channel::{self, Frame};
 use enclos_init::wire::{
     Counters, FIRST_FD, Failure, GitCopy, Kind, LimitsIn, MountIn, PrivateGit, Ready, Setup, Step,
@@ -33,30 +35,61 @@ pub fn open(plan: &Plan) -> Result<Sandbox, OpenError> {
     let workspace = open_folder(&plan.workspace).at(Step::Plan, "opening the repository")?;
     let root_mode = rustix::fs::fstat(&workspace).at(Step::Plan, "looking at the repository")?.st_mode;
     let thrown_away = plan.mounts.iter().filter(|mount| mount.access == Access::ThrowAway).count();
-    let layer = state::prepare(&plan.layer, identity, root_mode, thrown_away)?;
+    let layer = state::prepare(&plan.layer, identity, plan.owner, root_mode, thrown_away)?;
     let hidden = mask::compute(&workspace, &plan.hidden)?;
     let git = plan.git.as_deref().map(|git| git::read(git, &plan.workspace)).transpose()?;
 
     let mut given = Handover::new(identity, layer.owner);
-    let setup = set_up(plan, git, root_mode, &mut given)?;
+    let mut setup = set_up(plan, git, root_mode, &mut given)?;
     given.descriptor(layer.lock.try_clone().at(Step::Layer, "keeping the lock")?);
-    let started =
-        launch::start(Launch { given: std::mem::take(&mut given.list), identity, owner: layer.owner })?;
-    let mut life = Life::new(started, layer);
+    let list = std::mem::take(&mut given.list);
+    let mut life = match &plan.backend {
+        Backend::Namespaces => {
+            let launch = Launch { given: list, identity, owner: layer.owner };
+            Life::new(launch::start(launch)?, layer)
+        }
+        Backend::Oci(oci) => in_container(oci, plan, identity, layer, list, &mut setup)?,
+    };
     let json = serde_json::to_vec(&setup).at(Step::Ready, "writing the set-up")?;
     let body = channel::pack(&json, &enclos_init::mask::encode(&hidden));
     // An init that ended at once is found out below, with its reason.
     let _ = channel::send(&life.shared.started.control, Kind::Setup, 0, &body, &[]);
-    // While the init builds, this side makes the control groups. The init goes into them when it is ready: it has no
-    // child yet that could be missed, and the kernel holds up whoever executes a program meanwhile.
-    life.groups = Groups::make(&plan.limits);
-    if life.groups.cpus.is_none() {
-        share_processors(life.shared.started.pid, plan.limits.cpus)?;
+    if life.container.is_none() {
+        // While the init builds, this side makes the control groups. The init goes into them when it is ready: it has no
+        // child yet that could be missed, and the kernel holds up whoever executes a program meanwhile.
+        life.groups = Groups::make(&plan.limits);
+        if life.groups.cpus.is_none() {
+            share_processors(life.shared.started.pid, plan.limits.cpus)?;
+        }
     }
     let ready = wait_until_ready(&life)?;
     put_limits_in_force(&life)?;
     let report = report(&life, identity, &ready, start);
     Ok(Sandbox::new(life, plan.limits.clone(), report))
+}
+
+/// Starts the init in a container. Its first process is under all ceilings before it makes the init.
+fn in_container(
+    oci: &Oci,
+    plan: &Plan,
+    identity: Identity,
+    layer: Layer,
+    given: Vec<Given>,
+    setup: &mut Setup,
+) -> Result<Life, OpenError> {
+    let mut groups = Groups::default();
+    let limits = &plan.limits;
+    let wanted = oci::Wanted { oci, layer: &layer, path: &plan.layer, limits, identity, given };
+    let (started, container) = oci::start(wanted, |pid| {
+        groups =
+            Groups::of_container(pid, limits).at(Step::Limits, "putting the container under its limits")?;
+        if groups.cpus.is_none() { share_processors(pid, limits.cpus) } else { Ok(()) }
+    })?;
+    oci::search_path(&mut setup.environment, container.path());
+    let mut life = Life::new(started, layer);
+    life.groups = groups;
+    life.container = Some(container);
+    Ok(life)
 }
 
 fn open_folder(path: &Path) -> io::Result<OwnedFd> {
@@ -117,6 +150,8 @@ fn set_up(
     given: &mut Handover,
 ) -> Result<Setup, OpenError> {
     let lower = given.tree(&plan.workspace, "the repository")?;
+    let over =
+        plan.over.as_deref().map(|over| given.tree(over, "the tree over the repository")).transpose()?;
     let layer = given.layer(&plan.layer)?;
     let git = git.map(|git| private_git(git, given)).transpose()?;
     let mut mounts = Vec::new();
@@ -133,6 +168,7 @@ fn set_up(
     }
     Ok(Setup {
         lower,
+        over,
         layer,
         git,
         mounts,
@@ -143,6 +179,7 @@ fn set_up(
             disk_bytes: plan.limits.disk_bytes,
         },
         root_mode: root_mode & 0o777,
+        image: plan.backend != Backend::Namespaces,
     })
 }
 
@@ -183,7 +220,7 @@ fn wait_until_ready(life: &Life) -> Result<Ready, OpenError> {
         Some(Frame { kind: Kind::Failed, body, .. }) => {
             let failure: Failure = serde_json::from_slice(&body).at(Step::Ready, "understanding the init")?;
             let source = (failure.errno != 0).then(|| io::Error::from_raw_os_error(failure.errno));
-            Err(OpenError { step: failure.step, message: failure.message, source })
+            Err(OpenError { source, ..OpenError::new(failure.step, failure.message) })
         }
         Some(_) => Err(OpenError::new(Step::Ready, "the init answers something else")),
     }

@@ -4,6 +4,7 @@ use crate::cgroup::Groups;
 use crate::command::{Command, Exit, Stream};
 use crate::error::{FileError, RunError};
 use crate::launch::Started;
+use crate::oci::Container;
 use crate::plan::Limits;
 use crate::report::Report;
 use crate::state::{self, Layer};
@@ -29,10 +30,13 @@ pub struct Sandbox {
     jobs: Jobs,
 }
 
-/// A started init with all that goes away with it, in this order: processes, what they threw away, control groups.
+/// A started init with all that goes away with it, in this order: processes, what they threw away, the container, control
+/// groups.
 #[derive(Debug)]
 pub(crate) struct Life {
     pub(crate) shared: Arc<Shared>,
+    /// What is around it, if anything is: removed while the layer is still held.
+    pub(crate) container: Option<Container>,
     pub(crate) layer: Layer,
     pub(crate) groups: Groups,
     limits_in_force: Mutex<InForce>,
@@ -67,7 +71,13 @@ impl Shared {
 impl Life {
     pub(crate) fn new(started: Started, layer: Layer) -> Self {
         let shared = Arc::new(Shared { started, stopped: AtomicBool::new(false) });
-        Self { shared, layer, groups: Groups::default(), limits_in_force: Mutex::new(InForce::Yes) }
+        Self {
+            shared,
+            container: None,
+            layer,
+            groups: Groups::default(),
+            limits_in_force: Mutex::new(InForce::Yes),
+        }
     }
 
     /// Lets `work`, which puts the limits in force, go on beside.
@@ -137,8 +147,19 @@ impl Sandbox {
     /// sandbox is; a limit of time holds only when the command has one. At most [`crate::BACKGROUND_COMMANDS`] are at
     /// work at the same time, and all ceilings of the sandbox count them.
     pub fn start(&self, name: &str, command: &Command) -> Result<(), RunError> {
+        self.start_watched(name, command, |_| {})
+    }
+
+    /// As [`Sandbox::start`]; `ended` is told the end of the command, whatever brings it about, once and from another
+    /// thread. It must neither block nor hold the sandbox.
+    pub fn start_watched(
+        &self,
+        name: &str,
+        command: &Command,
+        ended: impl FnOnce(Background) + Send + 'static,
+    ) -> Result<(), RunError> {
         self.life.wait_for_limits()?;
-        self.jobs.start(&self.life.shared, self.request(), &self.limits, name, command)
+        self.jobs.start(&self.life.shared, self.request(), &self.limits, name, command, Box::new(ended))
     }
 
     /// The background commands, in the order of their start, those that have ended included.

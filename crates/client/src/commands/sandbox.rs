@@ -27,6 +27,7 @@ where
         text: args.text.join(" "),
         repeat: args.repeat,
         preset: args.preset,
+        pty: args.pty,
     };
     let gateway = cx.gateway()?;
     if args.json.json {

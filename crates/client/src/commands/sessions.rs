@@ -59,7 +59,7 @@ fn folder(path: &str) -> String {
 fn state_words(row: &SessionRow) -> String {
     match (row.outcome, row.live) {
         (Some(outcome), _) => text::outcome(outcome).to_owned(),
-        (None, true) => text::live(row.state),
+        (None, true) => text::at_work(&text::live(row.state), row.background.len()),
         // Its gateway ended without a word: killed, or the machine went down.
         (None, false) if is_busy(row) => text::INTERRUPTED.to_owned(),
         (None, false) => text::state(row.state).to_owned(),
@@ -96,20 +96,21 @@ where
 
 fn detail_rows(detail: &SessionDetail, width: usize) -> Vec<Row> {
     let row = &detail.row;
-    let mut rows = pairs(
-        &[
-            (text::SHOW_SESSION, row.session.to_string()),
-            (text::SHOW_STATE, state_words(row)),
-            (text::SHOW_REPO, row.repo.clone()),
-            (text::SHOW_TASK, row.task.clone()),
-            (text::SHOW_MODEL, detail.model.clone()),
-            (text::SHOW_OPENED, row.opened.clone()),
-            (text::SHOW_POLICY, detail.policy_digest.clone()),
-            (text::SHOW_BUDGET, text::budget_left(&detail.budget)),
-            (text::SHOW_JOURNAL, text::journal_head(detail.entries, &detail.head)),
-        ],
-        width,
-    );
+    let mut told = vec![
+        (text::SHOW_SESSION, row.session.to_string()),
+        (text::SHOW_STATE, state_words(row)),
+        (text::SHOW_REPO, row.repo.clone()),
+        (text::SHOW_TASK, row.task.clone()),
+        (text::SHOW_MODEL, detail.model.clone()),
+        (text::SHOW_OPENED, row.opened.clone()),
+        (text::SHOW_POLICY, detail.policy_digest.clone()),
+        (text::SHOW_BUDGET, text::budget_left(&detail.budget)),
+        (text::SHOW_JOURNAL, text::journal_head(detail.entries, &detail.head)),
+    ];
+    if !row.background.is_empty() {
+        told.insert(2, (text::SHOW_BACKGROUND, row.background.join(", ")));
+    }
+    let mut rows = pairs(&told, width);
     rows.push(Row::new());
     for line in &detail.timeline {
         let first =
@@ -155,6 +156,7 @@ mod tests {
             task: task.to_owned(),
             opened: "2026-11-30T12:00:00.123456Z".to_owned(),
             live: state == SessionState::Running,
+            background: Vec::new(),
         }
     }
 

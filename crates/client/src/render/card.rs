@@ -103,6 +103,7 @@ fn facts(card: &Card, width: usize) -> Vec<Row> {
     for flagged in &card.flagged {
         fact(text::CARD_FLAGGED, Role::Warn, &one_line(&format!("{}: {}", flagged.path, flagged.why)));
     }
+    fact(text::CARD_BESIDE, Role::Warn, &text::card_beside(&card.beside));
     fact(text::CARD_RULE, Role::Plain, &text::rule_of_scope(card.rule.as_str(), &card.scope));
     fact(text::CARD_REASON, Role::Plain, &card.reason);
     fact(text::CARD_NEEDS, Role::Warn, &card.needs);
@@ -136,6 +137,7 @@ mod tests {
             directory: "/workspace".to_owned(),
             files: vec!["ci.yml".to_owned(), "src/lib.rs".to_owned()],
             flagged: vec![Flagged { path: "ci.yml".to_owned(), why: "CI configuration".to_owned() }],
+            beside: vec!["web".to_owned()],
             rule: RuleId::new("default.bash"),
             scope: "project (strict)".to_owned(),
             reason: "commands ask by default".to_owned(),

@@ -8,7 +8,14 @@ use crate::escape;
 pub(crate) fn call(tool: &str, arguments: &Value) -> String {
     let of = |key: &str| arguments.get(key).and_then(Value::as_str);
     let told = match tool {
-        "bash" => of("command").map(str::to_owned),
+        "bash" => of("command").map(|command| match of("background") {
+            Some(name) => format!("{name}: {command}"),
+            None => command.to_owned(),
+        }),
+        "background" => of("action").map(|action| match of("name") {
+            Some(name) => format!("{action} {name}"),
+            None => action.to_owned(),
+        }),
         "grep" | "glob" => of("pattern").map(|pattern| match of("path") {
             Some(path) => format!("{pattern} in {path}"),
             None => pattern.to_owned(),
@@ -38,6 +45,9 @@ mod tests {
     #[test]
     fn a_call_is_told_by_what_it_touches() {
         assert_eq!(call("bash", &json!({"command": "ls\nrm x"})), "ls …");
+        assert_eq!(call("bash", &json!({"command": "npm start", "background": "web"})), "web: npm start");
+        assert_eq!(call("background", &json!({"action": "stop", "name": "web"})), "stop web");
+        assert_eq!(call("background", &json!({"action": "list"})), "list");
         assert_eq!(call("read", &json!({"path": "a.rs", "limit": 3})), "a.rs");
         assert_eq!(call("grep", &json!({"pattern": "x", "path": "src"})), "x in src");
         assert_eq!(call("todo", &json!({"items": 2})), r#"{"items":2}"#);

@@ -74,11 +74,24 @@ impl Call {
     }
 }
 
+/// A command in the background.
+#[derive(Clone, Debug)]
+pub(crate) struct Background {
+    /// The call that started it.
+    pub(crate) call: CallId,
+    /// Its name and its text.
+    pub(crate) title: String,
+    /// Since when.
+    pub(crate) since: Timestamp,
+}
+
 /// The record of a session.
 #[derive(Debug)]
 pub(crate) struct Transcript {
     /// Calls under way, oldest first.
     pub(crate) calls: Vec<Call>,
+    /// Commands in the background, oldest first.
+    pub(crate) background: Vec<Background>,
     /// The budget as last told.
     pub(crate) budget: BudgetView,
     /// The state as last told.
@@ -88,6 +101,8 @@ pub(crate) struct Transcript {
     stream: Option<Stream>,
     /// Whether the message that is to come was shown as it was written.
     streamed: bool,
+    /// What the call was about that ended last.
+    last_title: String,
 }
 
 impl Transcript {
@@ -95,12 +110,14 @@ impl Transcript {
     pub(crate) fn new(width: usize, streaming: bool) -> Self {
         Self {
             calls: Vec::new(),
+            background: Vec::new(),
             budget: BudgetView::default(),
             state: SessionState::Opening,
             width,
             streaming,
             stream: None,
             streamed: false,
+            last_title: String::new(),
         }
     }
 
@@ -143,6 +160,15 @@ impl Transcript {
                 let mut rows = self.flush();
                 rows.extend(self.change_set(files, *insertions, *deletions));
                 rows
+            }
+            Body::BackgroundStarted { of, .. } => {
+                let title = self.last_title.clone();
+                self.background.push(Background { call: of.call.clone(), title, since: now });
+                Vec::new()
+            }
+            Body::BackgroundEnded { of, name, reason, result } => {
+                self.background.retain(|running| running.call != of.call);
+                self.remark(&text::background_ended(name, reason, result))
             }
             Body::Closed { outcome, reason } => self.remark(&text::closed(*outcome, reason)),
             Body::Finished { next_step, .. } => self.remark(next_step),
@@ -215,7 +241,13 @@ impl Transcript {
                     if *verdict == Verdict::Disabled { reason.clone() } else { String::new() };
             }
             Body::CallCalling { of } => self.stage(of, Stage::Calling, now),
-            Body::CallOutput { of, text, .. } => self.call(of, now).output(text),
+            Body::CallOutput { of, text, left_out, .. } => {
+                let call = self.call(of, now);
+                if *left_out > 0 {
+                    call.output(&text::left_out(*left_out));
+                }
+                call.output(text);
+            }
             Body::CallDone { of, result } => {
                 return self.end(of, "✓", Role::Good, &text::result(result), now);
             }
@@ -272,6 +304,7 @@ impl Transcript {
         self.call(of, now);
         let Some(index) = self.calls.iter().position(|call| call.id == of.call) else { return rows };
         let call = self.calls.remove(index);
+        self.last_title.clone_from(&call.title);
         let head = Row::of(role, sign).to(MARGIN).and(Role::Bold, &call.tool).and(Role::Plain, " ");
         rows.push(head.and(Role::Plain, &call.title).cut(self.width));
         let under = Gutter::spaces(2 * MARGIN);
@@ -299,7 +332,7 @@ impl Transcript {
 #[cfg(test)]
 mod tests {
     use enclos_core::ids::{CallId, SessionId};
-    use enclos_protocol::event::{Body, Event, Of, Speaker};
+    use enclos_protocol::event::{Body, Event, Of, ResultFacts, Speaker};
     use jiff::Timestamp;
 
     use super::Transcript;
@@ -334,6 +367,30 @@ mod tests {
     }
 
     #[test]
+    fn a_background_command_is_listed_until_it_ends() {
+        let started = || {
+            vec![
+                Body::CallGenerated {
+                    of: of(),
+                    arguments: serde_json::json!({"command": "npm start", "background": "web"}),
+                },
+                Body::CallDone { of: of(), result: ResultFacts::default() },
+                Body::BackgroundStarted { of: of(), name: "web".to_owned() },
+            ]
+        };
+        let mut transcript = Transcript::new(60, true);
+        shown(&mut transcript, started());
+        assert_eq!(transcript.background.len(), 1);
+        assert_eq!(transcript.background[0].title, "web: npm start");
+        let result = ResultFacts { exit_code: Some(1), duration_ms: 2000.0, ..ResultFacts::default() };
+        let ended =
+            Body::BackgroundEnded { of: of(), name: "web".to_owned(), reason: "ended".to_owned(), result };
+        let text = shown(&mut transcript, vec![ended]);
+        assert_eq!(text, "· background command web ended: exit 1 · 2.0 s\n");
+        assert!(transcript.background.is_empty());
+    }
+
+    #[test]
     fn the_end_of_an_output_is_kept_and_the_rest_counted() {
         let lines: String =
             (0..100).fold(String::new(), |lines, number| lines + "line " + &number.to_string() + "\n");
@@ -342,7 +399,7 @@ mod tests {
         // Fragments end anywhere.
         for fragment in lines.as_bytes().chunks(7) {
             let text = String::from_utf8_lossy(fragment).into_owned();
-            bodies.push(Body::CallOutput { of: of(), text, stderr: false });
+            bodies.push(Body::CallOutput { of: of(), text, stderr: false, left_out: 0 });
         }
         bodies.push(Body::CallCanceled { of: of(), reason: "interrupted".to_owned() });
         let text = shown(&mut Transcript::new(40, true), bodies);

@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 
 use crate::layout::Row;
-use crate::render::transcript::{Call, Stage, Transcript};
+use crate::render::transcript::{Background, Call, Stage, Transcript};
 use crate::style::Role;
 use crate::terminal::mode::Mode;
 use crate::terminal::review::Question;
@@ -39,6 +39,7 @@ pub(crate) fn rows(transcript: &Transcript, mode: &Mode, moment: Moment<'_>) -> 
     if unlisted > 0 {
         rows.push(Row::new().to(2).and(Role::Dim, &text::more_calls(unlisted)));
     }
+    rows.extend(transcript.background.iter().map(|running| background_row(running, moment)));
     if !moment.note.is_empty() {
         rows.push(Row::of(Role::Warn, "! ").and(Role::Plain, moment.note));
     }
@@ -61,6 +62,14 @@ fn call_row(call: &Call, moment: Moment<'_>) -> Row {
         .and(Role::Bold, &call.tool)
         .and(Role::Dim, &format!(" {stage}  "))
         .and(Role::Plain, &call.title)
+}
+
+fn background_row(running: &Background, moment: Moment<'_>) -> Row {
+    let seconds = moment.now.duration_since(running.since).as_secs();
+    Row::of(Role::Dim, "&")
+        .to(2)
+        .and(Role::Dim, &text::in_background(seconds))
+        .and(Role::Plain, &running.title)
 }
 
 /// The keys of a question, once it takes answers.

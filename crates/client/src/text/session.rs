@@ -24,6 +24,20 @@ pub(crate) const CARD_DIRECTORY: &str = "in";
 pub(crate) const CARD_FILES: &str = "files";
 /// Flagged files of a card.
 pub(crate) const CARD_FLAGGED: &str = "⚑ flagged";
+/// A line of a card.
+pub(crate) const CARD_BESIDE: &str = "beside it";
+
+/// What is at work while a call that asks would run.
+pub(crate) fn card_beside(names: &[String]) -> String {
+    if names.is_empty() {
+        return String::new();
+    }
+    let names = names.join(", ");
+    format!(
+        "{names}: at work in the background, and may change what the call works on after you looked at it"
+    )
+}
+
 /// The rule of a card.
 pub(crate) const CARD_RULE: &str = "asked by";
 /// The reason of a card.
@@ -230,7 +244,8 @@ pub(crate) fn result(facts: &ResultFacts) -> String {
     if let Some(code) = facts.exit_code.filter(|_| facts.summary.is_empty()) {
         parts.push(format!("exit {code}"));
     }
-    if let Some(killed) = &facts.killed {
+    // The summary of a command that was killed says why.
+    if let Some(killed) = facts.killed.as_ref().filter(|_| facts.summary.is_empty()) {
         parts.push(format!("killed: {killed}"));
     }
     if facts.dropped_bytes > 0 {
@@ -242,6 +257,16 @@ pub(crate) fn result(facts: &ResultFacts) -> String {
     }
     parts.push(milliseconds(facts.duration_ms));
     parts.join(" · ")
+}
+
+/// The end of a command in the background.
+pub(crate) fn background_ended(name: &str, reason: &str, facts: &ResultFacts) -> String {
+    format!("background command {name} {reason}: {}", result(facts))
+}
+
+/// A row among the lines of an output.
+pub(crate) fn left_out(bytes: u64) -> String {
+    format!("\n… {} left out …\n", count(bytes, "byte", "bytes"))
 }
 
 /// A duration.

@@ -39,6 +39,8 @@ pub(crate) const SHOW_POLICY: &str = "policy";
 /// A line of `show`.
 pub(crate) const SHOW_BUDGET: &str = "left";
 /// A line of `show`.
+pub(crate) const SHOW_BACKGROUND: &str = "background";
+/// A line of `show`.
 pub(crate) const SHOW_JOURNAL: &str = "journal";
 /// Before a remedy.
 pub(crate) const REMEDY: &str = "mend: ";
@@ -64,6 +66,11 @@ pub(crate) const EXPLAIN_CONSIDERED: &str = "Looked at";
 /// A state on which a process works now.
 pub(crate) fn live(state: enclos_protocol::event::SessionState) -> String {
     format!("{} (live)", super::state(state))
+}
+
+/// Commands of a session that are at work in the background.
+pub(crate) fn at_work(state: &str, background: usize) -> String {
+    if background == 0 { state.to_owned() } else { format!("{state}, {background} in the background") }
 }
 
 /// A state in which no process works on the session any more.
@@ -127,6 +134,8 @@ pub(crate) fn command_killed(why: &str) -> String {
     match why {
         "timeout" => "the command met its time limit and was killed".to_owned(),
         "oom" => "the command was killed for want of memory".to_owned(),
+        "disk" => "the command met the ceiling on what may be written and was killed".to_owned(),
+        "processes" => "the command met the ceiling on processes and was killed".to_owned(),
         "stop" => "the command was stopped".to_owned(),
         other => format!("the command was killed: {other}"),
     }

@@ -133,6 +133,11 @@ pub(crate) fn stage(stage: Stage, seconds: i64) -> String {
     if seconds > 0 { format!("{word} {seconds} s") } else { word.to_owned() }
 }
 
+/// A command in the background.
+pub(crate) fn in_background(seconds: i64) -> String {
+    if seconds > 0 { format!("in the background {seconds} s  ") } else { "in the background  ".to_owned() }
+}
+
 /// Calls that are not listed.
 pub(crate) fn more_calls(count: usize) -> String {
     format!("and {count} more")

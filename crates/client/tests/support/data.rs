@@ -101,6 +101,7 @@ pub(crate) fn card(text: &str, may_remember: bool) -> Card {
         directory: "/workspace".to_owned(),
         files: Vec::new(),
         flagged: Vec::new(),
+        beside: Vec::new(),
         rule: RuleId::new("default.bash"),
         scope: "preset strict".to_owned(),
         reason: "commands ask".to_owned(),

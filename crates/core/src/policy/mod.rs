@@ -39,7 +39,10 @@ pub use lab::{
 };
 pub use preset::{Preset, UnknownPreset};
 pub use scope::{Layer, MAX_BYTES, MAX_REPOSITORY_BYTES, Scope};
-pub use settings::{Ceilings, EXPIRY_MINUTES, ExecutionPlace, FixedPlace, Mounts, OnAsk, Settings};
+pub use settings::{
+    Ceilings, EXPIRY_MINUTES, ExecutionBackend, ExecutionPlace, FixedBackend, FixedPlace, Mounts, OnAsk,
+    OutputKeep, Settings,
+};
 pub use tool::Tool;
 pub use who::{Category, Role, Surface};
 

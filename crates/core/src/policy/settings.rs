@@ -1,7 +1,8 @@
 //! What a policy settles besides verdicts, and how the layers' settings are joined.
 //!
 //! Each setting has its law: numbers take the smaller, lists of what is mounted intersect, a yes that gives room
-//! needs the yes of every scope that speaks. No law lets a lower scope give more room.
+//! needs the yes of every scope that speaks. Where no choice gives more room than another, the nearest scope chooses. No
+//! law lets a lower scope give more room.
 
 use std::collections::BTreeSet;
 
@@ -24,6 +25,10 @@ pub struct Settings {
     pub contained: Option<bool>,
     /// Where sandboxes open.
     pub place: Option<FixedPlace>,
+    /// Which part is kept of a command's output that is larger than its limit. Default its beginning.
+    pub output_keep: Option<OutputKeep>,
+    /// What is around a sandbox.
+    pub backend: Option<FixedBackend>,
     /// Ceilings on budgets and resources.
     pub ceilings: Ceilings,
     /// What a session with nobody to ask does with a question.
@@ -86,11 +91,51 @@ impl std::fmt::Display for ExecutionPlace {
     }
 }
 
+/// Which part is kept of an output that is larger than its limit. Neither gives more room than the other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum OutputKeep {
+    /// Its beginning.
+    Head,
+    /// Its beginning, and in a fifth of the room its end.
+    HeadAndTail,
+}
+
 /// A place that policy fixed, and who did. A variable that says otherwise is refused, naming the scope.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct FixedPlace {
     /// The place.
     pub place: ExecutionPlace,
+    /// The highest scope that fixed it.
+    pub scope: Scope,
+    /// The file or place of that scope's policy.
+    pub source: String,
+}
+
+/// What is around a sandbox.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ExecutionBackend {
+    /// The machine itself: namespaces of Linux.
+    Linux,
+    /// A container of an OCI engine or runtime.
+    Oci,
+}
+
+impl std::fmt::Display for ExecutionBackend {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.pad(match self {
+            Self::Linux => "linux",
+            Self::Oci => "oci",
+        })
+    }
+}
+
+/// A backend that policy fixed, and who did. A configuration that says otherwise is refused, naming the scope.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct FixedBackend {
+    /// The backend.
+    pub backend: ExecutionBackend,
     /// The highest scope that fixed it.
     pub scope: Scope,
     /// The file or place of that scope's policy.
@@ -175,6 +220,8 @@ impl Settings {
             continue_after_rejection: file.continue_after_rejection,
             contained: file.commands.contained.map(|word| word == Contained::Allow),
             place: None,
+            output_keep: file.execution.output_keep,
+            backend: None,
             ceilings: Ceilings::of(&file.execution),
             on_ask: file.approvals.on_ask,
             expiry_minutes: file.approvals.expiry_minutes,
@@ -201,6 +248,7 @@ impl Settings {
     pub(super) fn spoken_out(self) -> Self {
         Self {
             continue_after_rejection: self.continue_after_rejection.or(Some(false)),
+            output_keep: self.output_keep.or(Some(OutputKeep::Head)),
             repository_policy: self.repository_policy.or(Some(true)),
             repository_instructions: self.repository_instructions.or(Some(true)),
             toolchains: self.toolchains.clone().or(Some(Mounts::All)),
@@ -234,6 +282,8 @@ impl Settings {
             ("continue_after_rejection", json!(self.continue_after_rejection)),
             ("commands.contained", json!(contained)),
             ("execution.place", json!(self.place.as_ref().map(|fixed| fixed.place))),
+            ("execution.output_keep", json!(self.output_keep)),
+            ("execution.backend", json!(self.backend.as_ref().map(|fixed| fixed.backend))),
             ("execution.session_max_actions", json!(session_max_actions)),
             ("execution.session_max_minutes", json!(session_max_minutes)),
             ("execution.session_max_extensions", json!(session_max_extensions)),
@@ -254,7 +304,8 @@ impl Settings {
         ]
     }
 
-    /// Joins the settings of a lower layer. The higher layer's place holds.
+    /// Joins the settings of a lower layer. The higher layer's place and backend hold, and the lower one's choice of what is
+    /// kept of an output, which gives nobody more room.
     #[must_use]
     pub(super) fn tightened_by(self, lower: Self) -> Self {
         Self {
@@ -265,6 +316,8 @@ impl Settings {
             ),
             contained: both(self.contained, lower.contained, yes),
             place: self.place.or(lower.place),
+            output_keep: lower.output_keep.or(self.output_keep),
+            backend: self.backend.or(lower.backend),
             ceilings: self.ceilings.lowered_by(lower.ceilings),
             on_ask: both(self.on_ask, lower.on_ask, Ord::max),
             expiry_minutes: both(self.expiry_minutes, lower.expiry_minutes, Ord::min),

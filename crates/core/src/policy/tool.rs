@@ -9,11 +9,12 @@ use super::who::Category;
 use crate::near::nearest;
 
 /// The tools of Enclos, with their categories.
-const BUILT_IN: [(&str, Category); 16] = [
+const BUILT_IN: [(&str, Category); 17] = [
     ("read", Category::Read),
     ("list", Category::Read),
     ("glob", Category::Read),
     ("grep", Category::Read),
+    ("background", Category::Read),
     ("todo", Category::Read),
     ("aggregate", Category::Read),
     ("session_status", Category::Read),

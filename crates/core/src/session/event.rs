@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::approval::{Approval, Standing};
+use super::background::Cause;
 use crate::budget::{Exhausted, Limits};
 use crate::call::Canceled;
 use crate::decision::DecidedBy;
@@ -104,6 +105,18 @@ pub enum Event {
         rule: RuleId,
         /// Whether it runs a command.
         command: bool,
+        /// The name under which the command goes on in the background.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        background: Option<String>,
+    },
+    /// A command in the background is over.
+    BackgroundEnded {
+        /// The call that started it.
+        call: CallId,
+        /// What brought the end about.
+        cause: Cause,
+        /// How it ended, in words.
+        told: String,
     },
     /// A tool answered.
     Finished {

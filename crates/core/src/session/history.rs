@@ -25,8 +25,8 @@ pub struct History {
     messages: Vec<Arc<Message>>,
     /// The names that the model's server gave to the calls of the open turn.
     names: Vec<(CallId, String)>,
-    /// The model is to be told of a restart as soon as the open calls are resolved.
-    restart_untold: bool,
+    /// What the model is to be told as soon as the open calls are resolved, or before the next message.
+    untold: Vec<String>,
 }
 
 impl History {
@@ -40,7 +40,19 @@ impl History {
     }
 
     pub(super) fn said(&mut self, text: &str) {
+        self.tell();
         self.push(Message::User { text: text.to_owned() });
+    }
+
+    /// Tells the model something when it can next be told.
+    pub(super) fn note_later(&mut self, text: String) {
+        self.untold.push(text);
+    }
+
+    fn tell(&mut self) {
+        for text in std::mem::take(&mut self.untold) {
+            self.push(Message::User { text });
+        }
     }
 
     pub(super) fn answered(&mut self, answer: &Answer) {
@@ -54,7 +66,7 @@ impl History {
         });
         self.push(Message::Assistant { text: answer.text.clone(), calls: calls.collect() });
         if let Some(correction) = &answer.correction {
-            self.said(correction);
+            self.push(Message::User { text: correction.clone() });
         }
     }
 
@@ -70,17 +82,22 @@ impl History {
             self.push(Message::Result { call: id, text });
         }
         self.names.clear();
-        if std::mem::take(&mut self.restart_untold) {
-            self.said(RESTARTED);
-        }
+        self.tell();
     }
 
-    /// Tells the model that it works in a new sandbox.
-    pub(super) fn note_restored(&mut self, between_turns: bool) {
-        if between_turns {
-            self.said(RESTARTED);
+    /// Tells the model that it works in a new sandbox. `gone`: the background commands that were at work.
+    pub(super) fn note_restored(&mut self, between_turns: bool, gone: &[String]) {
+        if gone.is_empty() {
+            if !self.untold.iter().any(|untold| untold.starts_with(RESTARTED)) {
+                self.note_later(RESTARTED.to_owned());
+            }
+        } else {
+            let names = gone.join("`, `");
+            self.note_later(format!("{RESTARTED} Of the background commands these were at work: `{names}`."));
         }
-        self.restart_untold = !between_turns;
+        if between_turns {
+            self.tell();
+        }
     }
 
     /// Tells the model where an undo led. `last`: the last call that was undone; `None` when the undo went to another
@@ -111,7 +128,7 @@ impl History {
         let from = from.clamp(1.min(self.messages.len()), self.messages.len());
         let tail = self.messages.split_off(from);
         self.messages.truncate(1);
-        self.said(summary);
+        self.push(Message::User { text: summary.to_owned() });
         self.messages.extend(tail);
     }
 

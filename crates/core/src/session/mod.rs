@@ -5,6 +5,7 @@
 //! call, and nothing here performs an effect.
 
 pub mod approval;
+mod background;
 mod event;
 mod grant;
 mod history;
@@ -15,6 +16,7 @@ mod undo;
 use std::sync::Arc;
 
 pub use approval::{Approval, Needs, Standing, Uncounted};
+pub use background::{Cause, Running};
 pub use event::{Answer, Event, Outcome, Proposal, Remember, Settings, Settlement};
 pub use grant::{Asking, Bound, Grant, Pattern, below_workspace};
 pub use history::History;
@@ -65,6 +67,7 @@ pub struct Session {
     review: Option<Digest>,
     closed: Option<Outcome>,
     trail: undo::Trail,
+    background: background::Background,
 }
 
 /// Where the turn is.
@@ -106,6 +109,9 @@ pub enum Impossible {
     /// No extension is left.
     #[error(transparent)]
     NoExtension(#[from] NoExtension),
+    /// There is no such background command at work.
+    #[error("no background command of `{0}` is at work")]
+    NoBackground(CallId),
     /// The session is over.
     #[error("the session is closed")]
     Closed,
@@ -134,6 +140,7 @@ impl Session {
             review: None,
             closed: None,
             trail: undo::Trail::default(),
+            background: background::Background::default(),
         }
     }
 
@@ -183,7 +190,7 @@ impl Session {
             Event::Settled { call, answer } => self.settled(now_us, call, answer),
             Event::Edited { call, by, arguments } => self.edited(call, by, arguments),
             Event::GrantRevoked { grant, by } => self.questions.revoke(grant, by),
-            Event::Started { call, decided_by, rule, command } => {
+            Event::Started { call, decided_by, rule, command, background } => {
                 let cost = if *command { Cost::Command } else { Cost::Action };
                 self.budget = self.budget.charge(cost, now_us).map_err(Impossible::Spent)?;
                 self.questions.used(call);
@@ -195,8 +202,12 @@ impl Session {
                 started.take(start)?;
                 let tool = started.tool().to_owned();
                 self.trail.started(call, &tool);
+                if let Some(name) = background {
+                    self.background.started(call, name);
+                }
                 Ok(())
             }
+            Event::BackgroundEnded { call, cause, told } => self.background_ended(call, cause, told),
             Event::Finished { call, output } => {
                 Ok(self.call(call)?.take(CallEvent::Finish { output: output.clone() })?)
             }
@@ -294,6 +305,7 @@ impl Session {
         let ran = matches!(call.state(), crate::call::State::Calling { .. });
         call.take(CallEvent::Fail { error: error.to_owned() })?;
         self.questions.withdraw(id);
+        self.background.remove(id);
         if !ran {
             self.spend(Cost::Action, now_us);
         }
@@ -325,7 +337,8 @@ impl Session {
         if self.turn == Turn::Over(End::Interrupted) {
             self.turn = Turn::Open { held: false };
         }
-        self.history.note_restored(self.calls.is_empty());
+        let gone = self.background.remove_all();
+        self.history.note_restored(self.calls.is_empty(), &gone);
         Ok(())
     }
 

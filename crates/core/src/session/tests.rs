@@ -37,7 +37,17 @@ fn answer(calls: &[(&str, &str)]) -> Event {
 }
 
 fn started(call: &str) -> Event {
-    Event::Started { call: id(call), decided_by: ada(), rule: RuleId::new("r"), command: false }
+    started_as(call, None)
+}
+
+fn started_as(call: &str, background: Option<&str>) -> Event {
+    Event::Started {
+        call: id(call),
+        decided_by: ada(),
+        rule: RuleId::new("r"),
+        command: false,
+        background: background.map(str::to_owned),
+    }
 }
 
 fn finished(call: &str) -> Event {
@@ -446,6 +456,97 @@ fn nothing_happens_between_the_two_ends_of_an_undo_and_open_calls_are_interrupte
     }
 }
 
+fn ended(call: &str, cause: Cause) -> Event {
+    Event::BackgroundEnded { call: id(call), cause, told: "exit code 1".into() }
+}
+
+fn texts(session: &Session) -> Vec<String> {
+    let text = |message: &Message| match message {
+        Message::User { text } | Message::Assistant { text, .. } | Message::Result { text, .. } => {
+            text.clone()
+        }
+    };
+    session.history().messages().iter().map(|message| text(message)).collect()
+}
+
+#[test]
+fn a_background_command_is_known_from_its_intent_to_its_end() {
+    let mut session =
+        after(&[said("x"), answer(&[("a", "bash"), ("b", "bash")]), started_as("a", Some("web"))]);
+    assert_eq!(session.background(), [Running { call: id("a"), name: "web".into() }]);
+    session.fold(1, &finished("a")).unwrap();
+    session.fold(1, &started_as("b", Some("web"))).unwrap();
+    session.fold(1, &Event::Failed { call: id("b"), error: "the name is taken".into() }).unwrap();
+    assert_eq!(session.background().len(), 1, "what did not start is not at work");
+    session.fold(1, &ended("a", Cause::Itself)).unwrap();
+    assert!(session.background().is_empty());
+    assert_eq!(session.fold(1, &ended("a", Cause::Itself)), Err(Impossible::NoBackground(id("a"))), "once");
+}
+
+#[test]
+fn the_model_is_told_of_an_end_behind_the_results_of_its_calls() {
+    let mut session =
+        after(&[said("x"), answer(&[("a", "bash")]), started_as("a", Some("web")), finished("a")]);
+    session.fold(1, &answer(&[("b", "read")])).unwrap();
+    session.fold(1, &ended("a", Cause::Itself)).unwrap();
+    assert!(!texts(&session).iter().any(|text| text.contains("`web`")), "not between calls and results");
+    session.fold(1, &started("b")).unwrap();
+    session.fold(1, &finished("b")).unwrap();
+    let told = texts(&session).pop().unwrap();
+    assert_eq!(told, "[Enclos] The background command `web` (a) ended: exit code 1.");
+}
+
+#[test]
+fn the_model_is_told_before_the_next_message_what_the_review_ended_and_not_what_it_stopped_itself() {
+    let start = [
+        said("x"),
+        answer(&[("a", "bash"), ("b", "bash")]),
+        started_as("a", Some("web")),
+        finished("a"),
+        started_as("b", Some("watch")),
+        finished("b"),
+        answer(&[]),
+    ];
+    let mut session = after(&start);
+    session.fold(1, &ended("a", Cause::Call(id("c")))).unwrap();
+    session.fold(1, &ended("b", Cause::Review)).unwrap();
+    session.fold(1, &said("go on")).unwrap();
+    let texts = texts(&session);
+    assert!(
+        texts[texts.len() - 2].contains("`watch` (b) was ended before the change set was made"),
+        "{texts:?}"
+    );
+    assert_eq!(texts[texts.len() - 1], "go on");
+    assert!(!texts.iter().any(|text| text.contains("`web`")), "{texts:?}");
+}
+
+#[test]
+fn a_restored_session_has_no_background_command_and_the_model_is_told_which_are_gone() {
+    for open in [false, true] {
+        let mut events =
+            vec![said("x"), answer(&[("a", "bash")]), started_as("a", Some("web")), finished("a")];
+        if open {
+            events.extend([answer(&[("b", "bash")]), started("b")]);
+        }
+        let mut session = after(&events);
+        session.fold(2, &Event::Restored).unwrap();
+        assert!(session.background().is_empty());
+        let told = texts(&session).pop().unwrap();
+        assert!(told.contains("taken up again") && told.contains("`web`"), "{told}");
+        session.fold(2, &Event::Restored).unwrap();
+        assert!(!texts(&session).pop().unwrap().contains("`web`"), "told once");
+    }
+}
+
+#[test]
+fn a_look_at_a_background_command_changes_no_file_and_goes_in_order() {
+    let calls = answer(&[("a", "read"), ("b", "background"), ("c", "read")]);
+    let mut session = after(&[said("x"), calls, started("a"), finished("a")]);
+    assert_eq!(session.next(1), Next::Judge(vec![id("b")]));
+    session.fold(1, &started("b")).unwrap();
+    assert_eq!(session.ran().count(), 0);
+}
+
 fn any_event() -> impl Strategy<Value = Event> {
     let call = (0_u8..4).prop_map(|n| format!("c{n}"));
     prop_oneof![
@@ -456,6 +557,9 @@ fn any_event() -> impl Strategy<Value = Event> {
             answer(&names.iter().map(String::as_str).zip(tools).collect::<Vec<_>>())
         }),
         call.clone().prop_map(|c| started(&c)),
+        call.clone().prop_map(|c| started_as(&c, Some("web"))),
+        call.clone().prop_map(|c| ended(&c, Cause::Call(id("c9")))),
+        call.clone().prop_map(|c| ended(&c, Cause::Session)),
         call.clone().prop_map(|c| finished(&c)),
         call.clone().prop_map(|c| asked(&c)),
         call.clone().prop_map(|c| settled(&c, yes(Remember::Pattern(0)))),

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use super::{End, Event, Impossible, Session, Turn};
 use crate::ids::CallId;
 use crate::near::nearest;
-use crate::tool::is_read;
+use crate::tool::changes_files;
 
 /// A call that ran and could change files.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -54,7 +54,7 @@ impl Trail {
     }
 
     pub(super) fn started(&mut self, call: &CallId, tool: &str) {
-        if is_read(tool) {
+        if !changes_files(tool) {
             return;
         }
         let ran = Ran { call: call.clone(), tool: tool.to_owned(), turn: self.turn, after: self.tip };

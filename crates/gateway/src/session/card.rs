@@ -15,7 +15,7 @@ use super::judge::Decided;
 use super::names::Named;
 use crate::changes;
 use crate::clock::rfc3339;
-use crate::effects::{self, Action};
+use crate::effects::{self, Action, Run};
 
 /// Bytes of a file that are read to show a change.
 pub(super) const MOST_SHOWN: u64 = 8 * 1024 * 1024;
@@ -52,6 +52,7 @@ impl Live {
             directory: enclos_core::tool::WORKSPACE.to_owned(),
             flagged,
             files,
+            beside: self.background_names(),
             rule: decision.rule.clone(),
             scope: format!("{} ({})", decision.scope, decision.source),
             reason: decision.reason.clone(),
@@ -68,9 +69,10 @@ impl Live {
 
     fn shown(&self, decided: &Decided) -> Shown {
         let op = match &decided.action {
-            Action::Command(text) => {
-                return Shown::Command { text: text.clone(), pieces: decided.decision.pieces.clone() };
+            Action::Command(run) => {
+                return Shown::Command { text: run.text.clone(), pieces: decided.decision.pieces.clone() };
             }
+            Action::Background(_) => return arguments(decided),
             Action::File(op) => op,
         };
         let before = named_file(&decided.action).map(|path| effects::peek(&self.sandbox, &path, MOST_SHOWN));
@@ -162,13 +164,20 @@ pub(super) fn named_file(action: &Action) -> Option<String> {
             | FileOp::Delete { path, .. }
             | FileOp::Read { path, .. },
         ) => Some(path.clone()),
-        Action::File(_) | Action::Command(_) => None,
+        Action::File(_) | Action::Command(_) | Action::Background(_) => None,
     }
 }
 
 pub(super) fn title(action: &Action) -> String {
     match action {
-        Action::Command(_) => "run a command".to_owned(),
+        Action::Command(Run { terminal, background, .. }) => {
+            let terminal = if *terminal { " with a terminal" } else { "" };
+            match background {
+                Some(name) => format!("start a command in the background as {name}{terminal}"),
+                None => format!("run a command{terminal}"),
+            }
+        }
+        Action::Background(look) => look.in_words(),
         Action::File(FileOp::Write { path, .. }) => format!("write {path}"),
         Action::File(FileOp::Edit { path, .. }) => format!("edit {path}"),
         Action::File(FileOp::Delete { path, recursive: true }) => format!("delete {path} and all below it"),

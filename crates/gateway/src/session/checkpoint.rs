@@ -4,7 +4,7 @@
 //! nothing about the call.
 
 use enclos_core::ids::CallId;
-use enclos_core::tool::is_read;
+use enclos_core::tool::changes_files;
 
 use super::Live;
 use crate::undo::{Keeper, Kept};
@@ -13,8 +13,12 @@ impl Live {
     /// Keeps what the workspace is before the one call of these that may change it. Gives that call, and the word for
     /// the journal.
     pub(super) async fn keep_moment(&mut self, calls: &[CallId]) -> Option<(CallId, &'static str)> {
-        let changes = |call: &&CallId| self.find(call).is_some_and(|found| !is_read(found.tool()));
+        let changes = |call: &&CallId| self.find(call).is_some_and(|found| changes_files(found.tool()));
         let call = calls.iter().find(changes)?.clone();
+        // What the layer says is known only on its host.
+        if self.elsewhere.is_some() {
+            return Some((call, "none"));
+        }
         let mut keeper = match self.keeper.take() {
             Some(keeper) => keeper,
             None => Keeper::new(self.layer.parent()?.to_owned(), self.repo.clone(), self.lease.sealer()),

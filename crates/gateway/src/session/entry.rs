@@ -93,15 +93,21 @@ fn of_event(event: &Event, key: &CommitKey) -> (&'static str, Map<String, Value>
         Event::Settled { call, answer } => {
             ("approval.decided", facts([("call", json(call)), ("answer", settlement(answer, key))]))
         }
-        Event::Started { call, decided_by, rule, command } => (
-            "call.intent",
-            facts([
+        Event::Started { call, decided_by, rule, command, background } => {
+            let mut entry = facts([
                 ("call", json(call)),
                 ("decided_by", json(decided_by)),
                 ("rule", json(rule)),
                 ("command", json!(command)),
-            ]),
-        ),
+            ]);
+            if let Some(name) = background {
+                entry.insert("background".into(), json!(name));
+            }
+            ("call.intent", entry)
+        }
+        Event::BackgroundEnded { call, cause, told: _ } => {
+            ("background.ended", facts([("call", json(call)), ("cause", json(cause))]))
+        }
         Event::Finished { call, output } => {
             ("call.done", facts([("call", json(call)), ("output", text(output))]))
         }

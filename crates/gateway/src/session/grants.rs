@@ -5,6 +5,7 @@
 
 use enclos_core::args;
 use enclos_core::call::Call;
+use enclos_core::command::Piece;
 use enclos_core::decision::DecidedBy;
 use enclos_core::ids::{Digest, UserId};
 use enclos_core::session::{Approval, Asking, Bound, Grant, Pattern, Proposal, below_workspace};
@@ -16,7 +17,7 @@ use super::Live;
 use super::judge::{Decided, Question, verdict};
 use super::names::Named;
 use crate::changes;
-use crate::effects::{self, Action};
+use crate::effects::{self, Action, Run};
 
 /// Calls that a preview names.
 const MOST_NAMED: usize = 5;
@@ -55,8 +56,8 @@ impl Live {
         }
         let (bound, action) = (self.bound(call, decided), self.action_digest(call, decided));
         let file = self.plain_file(&decided.action);
-        let pieces = &decided.decision.pieces;
-        let asking = Asking { bound: &bound, action: &action, pieces, file: file.as_deref() };
+        let asking =
+            Asking { bound: &bound, action: &action, pieces: matched(decided), file: file.as_deref() };
         self.state.granted(&asking).cloned()
     }
 
@@ -70,7 +71,8 @@ impl Live {
     /// The patterns that may be offered for a call. Egress has none: only commands and files of the workspace do.
     pub(super) fn patterns(&self, decided: &Decided) -> Vec<Pattern> {
         match &decided.action {
-            Action::Command(_) => Pattern::of_command(&decided.decision.pieces),
+            Action::Command(_) => Pattern::of_command(matched(decided)),
+            Action::Background(_) => Vec::new(),
             Action::File(_) => {
                 self.plain_file(&decided.action).map(|path| Pattern::of_file(&path)).unwrap_or_default()
             }
@@ -86,8 +88,7 @@ impl Live {
         let alike = before.filter(|past: &&Proposal| past.tool == call.tool() && past.call != *call.id());
         for (line, decided) in alike.filter_map(|past| self.past(past)) {
             let (file, action) = (self.plain_file(&decided.action), Digest::new(""));
-            let pieces = &decided.decision.pieces;
-            let asking = Asking { bound, action: &action, pieces, file: file.as_deref() };
+            let asking = Asking { bound, action: &action, pieces: matched(&decided), file: file.as_deref() };
             let covers: Vec<bool> = approval.patterns.iter().map(|pattern| pattern.covers(&asking)).collect();
             if !covers.contains(&true) || names_controlled(&decided, self.named(&decided).as_ref()) {
                 continue;
@@ -110,12 +111,12 @@ impl Live {
         let tool = self.tools.iter().find(|tool| tool.spec.name == past.tool)?;
         let parsed = args::parse(&past.arguments).and_then(|parsed| args::validate(parsed, &tool.schema));
         let args = parsed.ok()?;
-        let action = Action::of(&past.tool, &args)?;
+        let action = Action::of(&past.tool, &args).ok()??;
         let question = Question { tool: &past.tool, args: &args, role: self.role, surface: self.surface };
         let decision = verdict(&self.policy, question);
         let line = match &action {
-            Action::Command(text) => text.clone(),
-            Action::File(_) => super::card::title(&action),
+            Action::Command(run) => run.text.clone(),
+            Action::File(_) | Action::Background(_) => super::card::title(&action),
         };
         let line = line.chars().take(MOST_SHOWN).collect();
         Some((line, Decided { args, action, decision }))
@@ -138,6 +139,15 @@ impl Live {
     }
 }
 
+/// The pieces that a pattern is held against. What goes on in the background is another thing than the same words with an
+/// end: only a grant for exactly these arguments answers it.
+fn matched(decided: &Decided) -> &[Piece] {
+    match &decided.action {
+        Action::Command(Run { background: Some(_), .. }) | Action::Background(_) => &[],
+        Action::Command(_) | Action::File(_) => &decided.decision.pieces,
+    }
+}
+
 /// Whether a call names a file under dedicated control, or may.
 fn names_controlled(decided: &Decided, named: Option<&Named>) -> bool {
     match &decided.action {
@@ -146,6 +156,6 @@ fn names_controlled(decided: &Decided, named: Option<&Named>) -> bool {
         Action::File(
             FileOp::Write { path, .. } | FileOp::Edit { path, .. } | FileOp::Delete { path, .. },
         ) => !changes::flags_of_path(changes::in_workspace(path)).is_empty(),
-        Action::File(_) => false,
+        Action::Background(_) | Action::File(_) => false,
     }
 }

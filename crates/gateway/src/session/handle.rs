@@ -17,7 +17,7 @@ use super::judge::{Decided, Judged};
 use super::names::Named;
 use super::record::Facts;
 use super::{Exit, Finish, Flow, Halt, Live, card, grants};
-use crate::effects::{self, Action};
+use crate::effects::{self, Action, With};
 
 /// Lines that a card may have. What cannot be shown whole is refused.
 const MOST_LINES: usize = 2000;
@@ -295,9 +295,18 @@ impl Live {
             }
             if let Some((_, kept)) = moment.as_ref().filter(|(changes, _)| *changes == start.call) {
                 facts.insert("checkpoint".into(), json!(kept));
+                let beside = self.background_names();
+                if !beside.is_empty() {
+                    facts.insert("checkpoint_beside".into(), json!(beside));
+                }
             }
             let (decided_by, rule) = (start.by.clone(), start.rule.clone());
-            events.push((Event::Started { call: start.call.clone(), decided_by, rule, command }, facts));
+            let background = match &start.decided.action {
+                Action::Command(run) => run.background.clone(),
+                Action::File(_) | Action::Background(_) => None,
+            };
+            let call = start.call.clone();
+            events.push((Event::Started { call, decided_by, rule, command, background }, facts));
         }
         let receipts = self.record_all(events).await?;
         for (start, receipt) in starts.into_iter().zip(receipts) {
@@ -312,7 +321,9 @@ impl Live {
             self.tell_decided(&call, &decision, decision.verdict, start.by);
             self.teller.tell(Body::CallCalling { of: of(&call) });
             let (sandbox, reports) = (self.sandbox.clone(), self.reporter.clone());
-            effects::perform(receipt, sandbox, start.call, start.decided.action, reports);
+            self.board.performs(&start.call, &start.decided.action);
+            let with = With { keep: self.policy.settings().output_keep, known: self.board.known.clone() };
+            effects::perform(receipt, sandbox, start.call, start.decided.action, with, reports);
         }
         Ok(())
     }
@@ -413,10 +424,10 @@ impl Live {
 fn lines_to_show(action: &Action) -> usize {
     let lines = card::lines_of;
     match action {
-        Action::Command(text) => lines(text),
+        Action::Command(run) => lines(&run.text),
         Action::File(FileOp::Write { content, .. }) => lines(content),
         Action::File(FileOp::Edit { old, new, .. }) => lines(old) + lines(new),
-        Action::File(_) => 1,
+        Action::File(_) | Action::Background(_) => 1,
     }
 }
 

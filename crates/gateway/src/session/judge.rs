@@ -7,9 +7,10 @@
 use enclos_core::args::{self, Args};
 use enclos_core::call::Call;
 use enclos_core::policy::{Caller, Decision, Policy, Request, Role, Surface, Tool as PolicyTool};
+use enclos_core::verdict::Verdict;
 
 use super::Live;
-use crate::effects::Action;
+use crate::effects::{Action, Run};
 
 /// A call to be judged.
 #[derive(Clone, Copy, Debug)]
@@ -75,12 +76,24 @@ impl Live {
             Ok(args) => args,
             Err(error) => return Judged::Broken(format!("the arguments were not understood: {error}")),
         };
-        let Some(action) = Action::of(call.tool(), &args) else {
-            return Judged::Broken(self.unknown(call.tool()));
+        let action = match Action::of(call.tool(), &args) {
+            Ok(Some(action)) => action,
+            Ok(None) => return Judged::Broken(self.unknown(call.tool())),
+            Err(error) => return Judged::Broken(format!("the arguments were not understood: {error}")),
         };
+        if let Some(decision) = self.no_background(&action) {
+            return Judged::Hidden(Box::new(decision));
+        }
         let question = Question { tool: call.tool(), args: &args, role: self.role, surface: self.surface };
         let decision = verdict(&self.policy, question);
         Judged::Decided(Box::new(Decided { args, action, decision }))
+    }
+
+    /// Where nobody may look at a background command, none may start either.
+    fn no_background(&self, action: &Action) -> Option<Decision> {
+        let Action::Command(Run { background: Some(_), .. }) = action else { return None };
+        let decision = verdict_of_tool(&self.policy, enclos_core::tool::BACKGROUND, self.role, self.surface);
+        (decision.verdict == Verdict::Disabled).then_some(decision)
     }
 
     fn unknown(&self, tool: &str) -> String {

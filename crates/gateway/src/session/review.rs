@@ -6,7 +6,7 @@ use enclos_core::budget::Exhausted;
 use enclos_core::decision::DecidedBy;
 use enclos_core::ids::Digest;
 use enclos_core::noun::count;
-use enclos_core::session::{End, Event, Next, Outcome};
+use enclos_core::session::{End, Event, Next, Outcome, Session};
 use enclos_protocol::api::Answering;
 use enclos_protocol::changeset::{AppliedView, ChangeSetView};
 use enclos_protocol::error::{ApiError, Fault};
@@ -69,7 +69,7 @@ impl Live {
 
     async fn await_extension(&mut self) -> Result<Flow, Halt> {
         loop {
-            match self.orders.next().await {
+            match self.next_order().await? {
                 Order::Extend { granted } => {
                     let by = DecidedBy::Human(self.person.clone());
                     let event = if granted {
@@ -111,6 +111,7 @@ impl Live {
 
     /// Shows what the session made.
     async fn review(&mut self, exit: Exit, finished: bool) -> Result<Flow, Halt> {
+        self.end_background_for_review().await?;
         if let Some(base) = self.base.take() {
             // A snapshot that failed leaves conflicts where there could be merges.
             drop(base.await);
@@ -156,8 +157,11 @@ impl Live {
 
     /// Computes the change set beside the loop: an order to stop, leave or interrupt does not wait for it.
     async fn computed(&mut self) -> Result<Result<ChangeSet, Order>, Halt> {
-        let (root, layer) = (self.repo.root.clone(), self.layer.clone());
-        let mut computing = tokio::task::spawn_blocking(move || change_set(&root, &layer));
+        let (root, layer, elsewhere) = (self.repo.root.clone(), self.layer.clone(), self.elsewhere.clone());
+        let mut computing = tokio::task::spawn_blocking(move || {
+            elsewhere.map_or(Ok(()), |elsewhere| elsewhere.fetch())?;
+            change_set(&root, &layer)
+        });
         loop {
             tokio::select! {
                 done = &mut computing => {
@@ -364,9 +368,11 @@ pub(crate) fn accept(
 }
 
 /// Closes a session whose loop is not at work, with its change set refused.
-pub(crate) fn discard(lease: &Lease, clock: &Clock, by: &DecidedBy) -> Result<(), ApiError> {
+pub(crate) fn discard(lease: &Lease, clock: &Clock, state: &Session, by: &DecidedBy) -> Result<(), ApiError> {
     let event = Event::Closed { outcome: Outcome::Rejected, reason: "the change set was refused".to_owned() };
-    close_quietly(lease, clock, &event, &facts([("by", json!(by))]))
+    let mut facts = facts([("by", json!(by))]);
+    facts.extend(open::facts_of_end(state));
+    close_quietly(lease, clock, &event, &facts)
 }
 
 /// Records the end of a session whose loop is not at work.

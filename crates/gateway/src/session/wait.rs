@@ -38,17 +38,25 @@ impl Live {
     /// Takes what a running call reports.
     pub(super) async fn reported(&mut self, report: Report) -> Result<Flow, Halt> {
         let (id, outcome) = match report {
-            Report::Output { call, text, stderr } => {
+            Report::Output { call, text, stderr, left_out } => {
                 if let Some(call) = self.find(&call) {
-                    self.teller.tell(Body::CallOutput { of: of(&call), text, stderr });
+                    self.teller.tell(Body::CallOutput { of: of(&call), text, stderr, left_out });
                 }
                 return Ok(Flow::On);
+            }
+            Report::Ended { call, ended } => {
+                return self.background_ended(&call, &ended).await.map(|()| Flow::On);
             }
             Report::Done { call, outcome } => (call, outcome),
         };
         // A call that was interrupted meanwhile keeps its state: a late result counts no more.
         let running = |call: &Call| matches!(call.state(), State::Calling { .. });
-        let Some(call) = self.find(&id).filter(running) else { return Ok(Flow::On) };
+        let Some(call) = self.find(&id).filter(running) else {
+            if outcome.failed {
+                self.background_failed(&id, &outcome.text).await?;
+            }
+            return Ok(Flow::On);
+        };
         let result = facts([("result", entry::json(&outcome.facts))]);
         if outcome.failed {
             let event = Event::Failed { call: id, error: outcome.text.clone() };
@@ -58,6 +66,7 @@ impl Live {
         } else {
             self.record(Event::Finished { call: id, output: outcome.text }, result).await?;
             self.teller.tell(Body::CallDone { of: of(&call), result: outcome.facts });
+            self.take_mark(&call, outcome.mark);
         }
         self.tell_budget();
         Ok(Flow::On)
@@ -125,6 +134,7 @@ impl Live {
 
     /// Closes the session for good.
     pub(super) async fn close(&mut self, outcome: Outcome, reason: String) -> Result<(), Halt> {
+        self.end_background_with_session().await?;
         let pending: Vec<(CallId, String)> =
             self.state.pending().map(|(call, approval)| (call.clone(), approval.id.clone())).collect();
         let used = self.state.budget().used(self.clock.now_us());

@@ -84,7 +84,8 @@ impl Keeper {
         Self { session, repo, sealer, open: None }
     }
 
-    /// Keeps what the layer says now, just before a call. Nothing may be running in the sandbox.
+    /// Keeps what the layer says now, just before a call. No call may be running; a command in the background may, and a
+    /// file that it writes while it is read counts as one that could not be kept.
     pub(crate) fn keep(&mut self, call: &CallId) -> Kept {
         match self.try_keep(call) {
             Ok(None) => Kept::Complete,

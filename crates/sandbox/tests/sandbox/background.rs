@@ -54,6 +54,36 @@ fn goes_on_while_others_run_and_is_read_as_it_writes() {
 }
 
 #[test]
+fn the_end_is_told_once_whatever_brings_it_about() {
+    everyone("background::the_end_is_told_once_whatever_brings_it_about", || {
+        let bench = Bench::new();
+        let inside = bench.open();
+        let (teller, told) = std::sync::mpsc::channel();
+        let start = |name: &str, text: &str| {
+            let teller = teller.clone();
+            let ended = move |job| drop(teller.send(job));
+            inside.sandbox.start_watched(name, &Command::new(text), ended)
+        };
+        start("itself", "echo out; exit 3").expect("started");
+        let job = told.recv_timeout(PATIENCE).expect("told");
+        assert_eq!((job.name.as_str(), job.text.as_str()), ("itself", "echo out; exit 3"));
+        assert_eq!(job.output, Counted { kept: 4, dropped: 0 });
+        assert!(matches!(job.end, Some(End::Exit(Exit { code: Some(3), killed: None, .. }))), "{job:?}");
+        start("killed", "sleep 600").expect("started");
+        inside.sandbox.kill_background("killed").expect("known");
+        let stopped = |job: &enclos_sandbox::Background| matches!(&job.end, Some(End::Exit(exit)) if exit.killed == Some(Killed::Stop));
+        assert!(stopped(&told.recv_timeout(PATIENCE).expect("told")));
+        start("last", "sleep 600").expect("started");
+        inside.sandbox.killer().kill_all();
+        let job = told.recv_timeout(PATIENCE).expect("told");
+        assert!(job.name == "last" && stopped(&job), "{job:?}");
+        assert!(start("late", "true").is_err(), "and what does not start has no end");
+        drop(teller);
+        assert!(told.recv_timeout(PATIENCE).is_err(), "each once");
+    });
+}
+
+#[test]
 fn names_are_unique_and_the_number_is_bounded() {
     everyone("background::names_are_unique_and_the_number_is_bounded", || {
         let bench = Bench::new();

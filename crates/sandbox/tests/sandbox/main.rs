@@ -9,6 +9,7 @@ mod git;
 mod leftovers;
 mod life;
 mod limits;
+mod oci;
 mod programs;
 mod support;
 mod workspace;

@@ -1,5 +1,7 @@
 //! A repository and a layer in a temporary folder, a sandbox on them, and running a test as a plain user too.
-use enclos_sandbox::{Command, Exit, FileError, FileOp, FileReply, Limits, Plan, Sandbox, Stream, open};
+use enclos_sandbox::{
+    Backend, Command, Exit, FileError, FileOp, FileReply, Limits, Plan, Sandbox, Stream, open,
+};
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
@@ -106,12 +108,15 @@ impl Bench {
         }
         let plan = Plan {
             workspace,
+            over: None,
+            owner: None,
             layer: root.path().join("layer"),
             hidden: Vec::new(),
             git: None,
             mounts: Vec::new(),
             environment: Vec::new(),
             limits: Limits { command_seconds: 60, ..Limits::default() },
+            backend: Backend::Namespaces,
         };
         Self { root, plan }
     }

@@ -130,8 +130,13 @@ where
 
 /// Runs the project's own test over the tree as it is now, in a sandbox.
 fn test_passes<G: Gateway>(gateway: &G, repo: PathBuf) -> Result<bool, CommandError> {
-    let request =
-        SandboxRequest { repo, text: project::TEST.to_owned(), repeat: 1, preset: Some(PRESET.to_owned()) };
+    let request = SandboxRequest {
+        repo,
+        text: project::TEST.to_owned(),
+        repeat: 1,
+        preset: Some(PRESET.to_owned()),
+        pty: false,
+    };
     let report = gateway.sandbox_run(&request, &mut |_, _| {})?;
     Ok(report.runs.last().is_some_and(|run| run.exit_code == 0))
 }

@@ -147,6 +147,20 @@ const EXECUTION: &[Key] = &[
         "the highest scope fixes it",
         "where sandboxes open",
     ),
+    setting(
+        "output_keep",
+        Form::Word(&["head", "head_and_tail"]),
+        "head",
+        "the nearest scope chooses",
+        "what is kept of an output over its limit: its beginning, or in a fifth of the room its end too",
+    ),
+    setting(
+        "backend",
+        Form::Word(&["linux", "oci"]),
+        "of the machine",
+        "the highest scope fixes it",
+        "what is around a sandbox: the machine itself, or a container",
+    ),
     ACTIONS,
     MINUTES,
     EXTENSIONS,
@@ -160,7 +174,7 @@ const EXECUTION: &[Key] = &[
     DISK,
 ];
 
-/// As [`EXECUTION`], without the place: that is not for a repository to fix.
+/// As [`EXECUTION`], without the choices that are not for a repository to make.
 const CEILINGS: &[Key] =
     &[ACTIONS, MINUTES, EXTENSIONS, TOKENS, SESSION_COMMANDS, SECONDS, OUTPUT, CPUS, MEMORY, PROCESSES, DISK];
 

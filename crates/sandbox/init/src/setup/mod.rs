@@ -15,15 +15,16 @@ use crate::process::attach;
 use enclos_init::sys::MountFlags;
 use enclos_init::wire::{Setup, Step};
 use rustix::fs::{CWD, Mode, OFlags, ResolveFlags};
-use rustix::mount::{MountFlags as Flags, MoveMountFlags, OpenTreeFlags};
+use rustix::mount::{MountAttrFlags, MountFlags as Flags, MoveMountFlags, OpenTreeFlags};
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 /// Everything up to the point where commands may come. Answers the layer's directory, for the disk watch.
 pub(super) fn apply(setup: &Setup, mask: &[u8]) -> Done<OwnedFd> {
     root::make()?;
-    root::system()?;
-    etc::make()?;
+    let shown = if setup.image { Shown::FromImage } else { Shown::FromMachine };
+    root::system(shown)?;
+    etc::make(shown)?;
     devices::proc_fs()?;
     devices::dev()?;
     devices::temporary(setup.limits.memory_bytes)?;
@@ -37,6 +38,29 @@ pub(super) fn apply(setup: &Setup, mask: &[u8]) -> Done<OwnedFd> {
     leave::seal()?;
     leave::privileges()?;
     Ok(layer)
+}
+
+/// How the system's folders are shown.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Shown {
+    /// By a mount of what is there.
+    FromMachine,
+    /// By an overlay on what is there, or a copy of a file: the mount table would name where the engine keeps the image.
+    FromImage,
+}
+
+impl Shown {
+    /// Shows the directory `from` at `to`, read-only.
+    fn directory(self, from: &str, to: &str) -> io::Result<()> {
+        if self == Self::FromMachine {
+            return bind_read_only(from, to);
+        }
+        let copy = tree(from, true)?;
+        enclos_init::sys::set_mount(copy.as_fd(), MountFlags::READ_ONLY, true, None)?;
+        // On top of those before it, which their overlays hold already.
+        attach(copy.as_fd(), root::BELOW)?;
+        workspace::read_only(place(to)?.as_fd(), root::BELOW, MountAttrFlags::empty())
+    }
 }
 
 /// Makes the mount at `path` read-only, and all below it.

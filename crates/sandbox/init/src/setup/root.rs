@@ -1,6 +1,6 @@
 //! The empty root in memory and the system's folders in it, read-only. Of the host only `/usr` (with its links), and
 //! `/opt` and `/nix` where they exist; nothing of `/home`, `/root`, `/var`, `/run`, `/mnt`.
-use super::{bind_read_only, directory, memory};
+use super::{Shown, directory, memory};
 use crate::fault::{At, Done};
 use enclos_init::wire::Step;
 use rustix::mount::MountPropagationFlags;
@@ -12,6 +12,7 @@ const STAGE: &str = "/tmp";
 
 /// Beside the root, as seen from it: where the layers of the workspace are while it is made.
 pub(super) const LOWER: &str = "../lower";
+pub(super) const OVER: &str = "../over";
 pub(super) const LAYER: &str = "../layer";
 pub(super) const MASK: &str = "../mask";
 pub(super) const BELOW: &str = "../below";
@@ -26,7 +27,7 @@ pub(super) fn make() -> Done<()> {
     directory(Step::Root, &root)?;
     memory(&root, "mode=0755,size=16m,nr_inodes=16k").at(Step::Root, "mounting an empty root")?;
     std::env::set_current_dir(&root).at(Step::Root, "entering the empty root")?;
-    for path in [LOWER, LAYER, MASK, BELOW, NOTHING] {
+    for path in [LOWER, OVER, LAYER, MASK, BELOW, NOTHING] {
         directory(Step::Root, path)?;
     }
     for path in ["workspace", "run/git", "var/empty", "home/agent", "tmp", "proc", "opt"] {
@@ -44,27 +45,27 @@ pub(super) fn make() -> Done<()> {
 }
 
 /// The system's programs and libraries.
-pub(super) fn system() -> Done<()> {
+pub(super) fn system(shown: Shown) -> Done<()> {
     for name in ["usr", "bin", "sbin", "lib", "lib32", "lib64", "libx32", "nix"] {
-        entry(&format!("/{name}"), name)?;
+        entry(shown, &format!("/{name}"), name)?;
     }
     let Ok(entries) = std::fs::read_dir("/opt") else { return Ok(()) };
     for found in entries.flatten() {
         if let Some(name) = found.file_name().to_str()
             && name != "toolchains"
         {
-            entry(&format!("/opt/{name}"), &format!("opt/{name}"))?;
+            entry(shown, &format!("/opt/{name}"), &format!("opt/{name}"))?;
         }
     }
     Ok(())
 }
 
 /// One system folder, or the link that stands for it.
-fn entry(host: &str, inside: &str) -> Done<()> {
+fn entry(shown: Shown, host: &str, inside: &str) -> Done<()> {
     let Ok(kind) = std::fs::symlink_metadata(host) else { return Ok(()) };
     if kind.is_dir() {
         directory(Step::System, inside)?;
-        return bind_read_only(host, inside).at(Step::System, &format!("showing `{host}`"));
+        return shown.directory(host, inside).at(Step::System, &format!("showing `{host}`"));
     }
     if !kind.is_symlink() {
         return Ok(());
