@@ -98,6 +98,7 @@ pub fn is_explained(reason: &str) -> bool {
         "for ((",
         "stands behind `coproc`",
         "where bash knows no array",
+        "a subscript stands behind",
         "`]]`",
         "`=~` stands without",
         "delimiter",
