@@ -99,6 +99,12 @@ impl Action {
     pub(crate) fn of(tool: &str, args: &Args) -> Result<Option<Self>, String> {
         match tool {
             tool::BACKGROUND => Look::of(args).map(|look| Some(Self::Background(look))),
+            "bash"
+                if args.value().get("name").is_some()
+                    && args.value().get("background") != Some(&serde_json::Value::Bool(true)) =>
+            {
+                Err("`name` is that of a command in the background: set `background` to true".to_owned())
+            }
             _ => Ok(Self::plain(tool, args)),
         }
     }
@@ -126,7 +132,9 @@ impl Action {
             "bash" => Self::Command(Run {
                 text: text("command")?,
                 terminal: yes("pty"),
-                background: text("background"),
+                background: text("background").or_else(|| {
+                    yes("background").then(|| text("name").unwrap_or_else(|| tool::UNNAMED.into()))
+                }),
             }),
             _ => return None,
         })
