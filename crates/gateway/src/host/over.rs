@@ -295,7 +295,9 @@ fn holds_key(file: &std::fs::File) -> io::Result<bool> {
     file.take(SEARCHED).read_to_end(&mut text)?;
     let text = String::from_utf8_lossy(&text);
     // Where it cannot be looked for nothing is brought.
-    Ok(SEARCH.as_ref().is_none_or(|search| search.kinds(&text).iter().any(|kind| kind == "private key")))
+    Ok(SEARCH
+        .as_ref()
+        .is_none_or(|search| search.kinds(&text).iter().any(|kind| kind == enclos_core::secret::PRIVATE_KEY)))
 }
 
 #[cfg(test)]
