@@ -1,6 +1,8 @@
 //! Reading policies: what is refused, in which words and at which line; settings and their laws; presets.
 
-use enclos_core::policy::{Layer, Mounts, OutputKeep, Policy, PolicyError, Preset, Problem, Scope};
+use enclos_core::policy::{
+    ExecutionBackend, Layer, Mounts, OutputKeep, Policy, PolicyError, Preset, Problem, Scope,
+};
 
 fn layer(scope: Scope, text: &str) -> Layer<'_> {
     Layer { scope, source: format!("{scope}.toml"), text }
@@ -275,6 +277,24 @@ fn the_nearest_scope_chooses_what_is_kept_of_an_output() {
     }
     let error = Policy::load(&[layer(Scope::Project, &keep("tail"))]).unwrap_err().to_string();
     assert!(error.contains("`head` or `head_and_tail`"), "{error}");
+}
+
+#[test]
+fn the_highest_scope_fixes_what_is_around_a_sandbox() {
+    let of = |backend: &str| format!("name = \"p\"\n[execution]\nbackend = \"{backend}\"\n");
+    let (oci, linux, docker) = (of("oci"), of("linux"), of("docker"));
+    let policy = Policy::load(&[layer(Scope::Project, &oci), layer(Scope::Instance, &oci)]).unwrap();
+    let fixed = policy.settings().backend.as_ref().unwrap();
+    assert_eq!((fixed.backend, fixed.scope), (ExecutionBackend::Oci, Scope::Instance));
+    let error = Policy::load(&[layer(Scope::Instance, &oci), layer(Scope::Group, &linux)]).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "group.toml: `execution.backend` is `linux`, but the instance (instance.toml) fixed it to `oci`: remove it here"
+    );
+    let error = Policy::load(&[layer(Scope::Instance, &docker)]).unwrap_err().to_string();
+    assert!(error.contains("instance.toml:3") && error.contains("linux") && error.contains("oci"), "{error}");
+    let error = Policy::load(&[layer(Scope::Repository, "[execution]\nbackend = \"oci\"\n")]).unwrap_err();
+    assert!(error.to_string().contains("not for a repository to fix"), "{error}");
 }
 
 #[test]

@@ -7,10 +7,12 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use enclos_core::budget::{self, Limits};
+use enclos_core::policy::{ExecutionBackend, ExecutionPlace};
 use enclos_protocol::env::{self, Environment};
 use enclos_protocol::error::{ApiError, Fault, Place};
 use serde::Deserialize;
 
+use crate::backend;
 use crate::places::Places;
 use crate::policies::ScopeName;
 
@@ -45,6 +47,9 @@ pub(crate) struct ModelEntry {
 #[serde(deny_unknown_fields, default)]
 struct Execution {
     place: Option<String>,
+    backend: Option<ExecutionBackend>,
+    oci: Option<backend::Written>,
+    host: Option<PathBuf>,
     session_max_actions: Option<u64>,
     session_max_minutes: Option<u64>,
     session_max_extensions: Option<u64>,
@@ -65,6 +70,12 @@ pub(crate) struct Config {
     pub models: BTreeMap<String, ModelEntry>,
     /// The project of each repository.
     projects: BTreeMap<PathBuf, ScopeName>,
+    /// What is around sandboxes.
+    pub backend: backend::Configured,
+    /// Where sessions work, and in words who said so.
+    pub place: Option<(ExecutionPlace, &'static str)>,
+    /// The socket of the execution host.
+    pub host: Option<PathBuf>,
     /// The limits of a session.
     pub limits: Limits,
     /// Seconds of one command.
@@ -96,8 +107,16 @@ impl Config {
     }
 
     fn join(files: &[Written], environment: &Environment) -> Result<Self, ApiError> {
-        let places = files.iter().filter_map(|file| file.execution.place.as_deref());
-        place(environment.get(env::EXECUTION).into_iter().chain(places).next())?;
+        let variable = environment.get(env::EXECUTION).map(|word| (word, "`ENCLOS_AGENT_EXECUTION`"));
+        let in_files = files.iter().filter_map(|file| file.execution.place.as_deref());
+        let in_files = in_files.map(|word| (word, "`execution.place` of the configuration"));
+        let place = variable.into_iter().chain(in_files).next().map(place).transpose()?;
+        let host = files.iter().find_map(|file| file.execution.host.clone());
+        if let Some(host) = host.as_ref().filter(|host| !host.is_absolute()) {
+            let message =
+                format!("`execution.host` is `{}`: expected the absolute path of a socket", host.display());
+            return Err(ApiError::new(Fault::Usage, message));
+        }
         let mut numbers = Numbers { files, environment, announced: Vec::new() };
         let default = Limits::DEFAULT;
         let limits = Limits {
@@ -117,11 +136,16 @@ impl Config {
             models.extend(file.models.clone());
         }
         let projects = projects(files)?;
+        let written = files.iter().find_map(|file| file.execution.oci.as_ref());
+        let own = files.iter().find_map(|file| file.execution.backend);
         Ok(Self {
+            backend: backend::Configured::of(own, written, environment)?,
             model: files.iter().find_map(|file| file.model.clone()),
             preset: files.iter().find_map(|file| file.preset.clone()),
             models,
             projects,
+            place,
+            host,
             limits,
             command_seconds,
             command_output_bytes,
@@ -204,19 +228,13 @@ impl Execution {
     }
 }
 
-/// Checks where commands run.
-fn place(written: Option<&str>) -> Result<(), ApiError> {
-    match written {
-        None | Some("workstation") => Ok(()),
-        Some("server") => {
-            Err(configured("`ENCLOS_AGENT_EXECUTION` is `server`: this build has no execution host")
-                .at(Place::field(env::EXECUTION))
-                .hint("unset it, or set it to `workstation`, to run in a sandbox on this machine"))
-        }
-        Some(other) => Err(configured(format!(
-            "`ENCLOS_AGENT_EXECUTION` is `{other}`: expected `workstation` or `server`"
-        ))
-        .at(Place::field(env::EXECUTION))),
+/// Reads where sessions work.
+fn place((word, said): (&str, &'static str)) -> Result<(ExecutionPlace, &'static str), ApiError> {
+    match word {
+        "workstation" => Ok((ExecutionPlace::Workstation, said)),
+        "server" => Ok((ExecutionPlace::Server, said)),
+        other => Err(configured(format!("{said} is `{other}`: expected `workstation` or `server`"))
+            .at(Place::field(said.trim_matches('`')))),
     }
 }
 
@@ -298,12 +316,78 @@ mod tests {
         }
     }
 
+    const HEX: &str = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef";
+
+    #[test]
+    fn the_backend_is_read_and_what_is_unknown_is_refused_with_its_line() {
+        let oci = |engine: &str, image: &str| {
+            format!(
+                "[execution]\nbackend = \"oci\"\n[execution.oci]\nengine = \"{engine}\"\nimage = \"{image}\"\n"
+            )
+        };
+        let image = format!("localhost/dev@sha256:{HEX}");
+        let config = of(&oci("podman", &image), &[("PATH", "/usr/bin"), ("TERM", "dumb")]).unwrap();
+        let found = config.backend.oci.unwrap();
+        assert_eq!((found.engine.word(), found.image.to_string()), ("podman", image.clone()));
+        assert_eq!(found.environment, [("PATH".to_owned(), "/usr/bin".to_owned())]);
+        for (text, line, said) in [
+            (oci("runsc", &image), "line 4", "kernel of its own"),
+            (oci("lxc", &image), "line 4", "expected `podman`"),
+            (oci("podman", "rust:1.90"), "line 5", "digest"),
+            ("[execution]\nbackend = \"kvm\"\n".into(), "line 2", "oci"),
+            ("[execution.oci]\nengine = \"podman\"\n".into(), "line 1", "image"),
+            (
+                format!("[execution.oci]\nengine = \"podman\"\nimage = \"{image}\"\npull = true\n"),
+                "line 4",
+                "pull",
+            ),
+        ] {
+            let error = of(&text, &[]).unwrap_err();
+            assert!(error.message.contains(line) && error.message.contains(said), "{text}: {error}");
+        }
+        let error = of("[execution]\nbackend = \"oci\"\n", &[]).unwrap_err();
+        assert!(error.message.contains("names no engine and image"), "{error}");
+    }
+
+    #[test]
+    fn policy_fixes_the_backend_and_a_configuration_that_says_otherwise_is_refused() {
+        use enclos_core::policy::{Layer, Policy, Scope};
+        use enclos_sandbox::Backend;
+        let policy = |backend: &str| {
+            let text = format!("name = \"p\"\n[execution]\nbackend = \"{backend}\"\n");
+            let source = "company.toml".to_owned();
+            Policy::load(&[Layer { scope: Scope::Instance, source, text: &text }]).unwrap()
+        };
+        let named = format!("[execution.oci]\nengine = \"docker\"\nimage = \"sha256:{HEX}\"\n");
+        let under = |text: &str, policy: &Policy| of(text, &[]).unwrap().backend.under(policy);
+        let silent = Policy::load(&[]).unwrap();
+        assert_eq!(under(&named, &silent).unwrap(), Backend::Namespaces);
+        assert!(matches!(under(&named, &policy("oci")).unwrap(), Backend::Oci(_)));
+        assert_eq!(under(&named, &policy("linux")).unwrap(), Backend::Namespaces);
+        let error = under("", &policy("oci")).unwrap_err();
+        assert!(
+            error.message.contains("company.toml") && error.message.contains("names no engine"),
+            "{error}"
+        );
+        let both = format!("[execution]\nbackend = \"linux\"\n{named}");
+        let error = under(&both, &policy("oci")).unwrap_err();
+        assert!(error.message.contains("instance (company.toml) fixed it to `oci`"), "{error}");
+    }
+
     #[test]
     fn the_place_is_read_and_refused_when_unknown() {
-        assert!(of("", &[(env::EXECUTION, "workstation")]).is_ok());
-        for value in ["server", "Workstation", "", "cloud"] {
+        assert_eq!(of("", &[]).unwrap().place, None);
+        let text = "[execution]\nplace = \"server\"\nhost = \"/run/h.sock\"\n";
+        let config = of(text, &[]).unwrap();
+        assert_eq!(config.place.unwrap().0, ExecutionPlace::Server);
+        assert_eq!(config.host.unwrap(), Path::new("/run/h.sock"));
+        let variable = [(env::EXECUTION, "workstation")];
+        assert_eq!(of(text, &variable).unwrap().place.unwrap().0, ExecutionPlace::Workstation);
+        for value in ["Workstation", "", "cloud"] {
             let error = of("", &[(env::EXECUTION, value)]).unwrap_err();
             assert_eq!(error.fault, Fault::Configuration, "{value}");
+            assert!(error.message.contains("ENCLOS_AGENT_EXECUTION"), "{error}");
         }
+        assert!(of("[execution]\nhost = \"h.sock\"\n", &[]).is_err());
     }
 }

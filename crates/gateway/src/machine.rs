@@ -7,7 +7,7 @@ use enclos_core::policy::Policy;
 use enclos_protocol::api::SandboxRequest;
 use enclos_protocol::error::{ApiError, Fault};
 use enclos_protocol::report::{Check, CommandRun, SandboxRun};
-use enclos_sandbox::{Exit, OpenError, Outcome, Plan, Stream};
+use enclos_sandbox::{Backend, Exit, OpenError, Outcome, Plan, Stream};
 use serde_json::json;
 
 use crate::config::Config;
@@ -35,7 +35,7 @@ pub(crate) fn run(
     let layer = Scratch::make().map_err(|error| ApiError::new(Fault::Internal, error.to_string()))?;
     let admitted = session::admitted(policy)?;
     let shown = target.repo.survey(target.uid, &admitted);
-    let (plan, _) = session::plan(policy, config, target.repo, target.home.as_deref(), &layer.0);
+    let (plan, _) = session::plan(policy, config, target.repo, target.home.as_deref(), &layer.0)?;
     let plan = Plan { hidden: shown.hidden, ..plan };
     let started = Instant::now();
     let sandbox = effects::open(&plan).map_err(|error| not_opened(&error))?;
@@ -87,7 +87,11 @@ fn command_run(exit: &Exit, stdout: &[u8], stderr: &[u8]) -> CommandRun {
 fn not_opened(error: &OpenError) -> ApiError {
     let source = error.source.as_ref().map(|source| format!(": {source}")).unwrap_or_default();
     let message = format!("{error}{source}");
-    ApiError::new(Fault::Internal, message).hint("`enclos doctor` says what this machine lacks")
+    let told = ApiError::new(Fault::Internal, message).hint("`enclos doctor` says what this machine lacks");
+    match error.mend() {
+        Some(mend) => told.hint(mend),
+        None => told,
+    }
 }
 
 /// A folder of our own that is removed in the end.
@@ -114,8 +118,11 @@ impl Drop for Scratch {
 
 /// Checks this machine: every step of a sandbox, tried for real, then the places.
 pub(crate) fn doctor(places: &Places, config: &Config) -> Vec<Check> {
-    let mut checks: Vec<Check> = enclos_sandbox::probe()
-        .into_iter()
+    let backends = [Some(Backend::Namespaces), config.backend.oci.clone().map(Backend::Oci)];
+    let mut checks: Vec<Check> = backends
+        .iter()
+        .flatten()
+        .flat_map(enclos_sandbox::probe)
         .map(|check| Check {
             name: check.name,
             result: match check.outcome {

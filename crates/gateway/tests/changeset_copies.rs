@@ -7,7 +7,7 @@ use changeset_support::{Tree, commit, file, link, program, read, tree, write};
 use enclos_gateway::changeset::{
     Choice, FileChange, Workspace, record_hidden, record_opening, record_unclean,
 };
-use enclos_sandbox::{Command, Limits, Plan, Prefer, open};
+use enclos_sandbox::{Backend, Command, Limits, Plan, Prefer, open};
 
 fn base() -> Tree {
     let numbered = |count: usize| (0..count).map(|n| format!("line {n}\n")).collect::<String>();
@@ -49,12 +49,15 @@ fn session(by: Prefer) -> (String, Vec<u8>, Vec<String>, Tree) {
     record_hidden(&layer, &hidden).unwrap();
     let plan = Plan {
         workspace: workspace.clone(),
+        over: None,
+        owner: None,
         layer: layer.clone(),
         hidden,
         git: Some(workspace.join(".git")),
         mounts: Vec::new(),
         environment: Vec::new(),
         limits: Limits { command_seconds: 60, ..Limits::default() },
+        backend: Backend::Namespaces,
         workspace_by: by,
     };
     let sandbox = open(&plan).unwrap_or_else(|error| panic!("{error} (to mend it: {})", error.remedy()));

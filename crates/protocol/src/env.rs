@@ -49,6 +49,8 @@ variables! {
     XDG_CONFIG = "XDG_CONFIG_HOME", "Parent of the folder `enclos` with `config.toml`", "`~/.config`";
     /// State directory.
     XDG_STATE = "XDG_STATE_HOME", "Parent of the folder `enclos` with the database, keys and sessions", "`~/.local/state`";
+    /// The folder of running programs.
+    XDG_RUNTIME = "XDG_RUNTIME_DIR", "Parent of the folder `enclos` with the socket of the execution host; passed to a container engine's program", "the folder `run` of the state";
     /// The person's home.
     HOME = "HOME", "The person's home folder: where toolchains are looked for", "no toolchains of a home";
     /// Colour.
@@ -62,7 +64,23 @@ variables! {
     /// The person's editor, where `VISUAL` is not set.
     EDITOR = "EDITOR", "The editor where `VISUAL` is not set", "no editing";
     /// Programs of the host.
-    PATH = "PATH", "Where `git` and toolchains are found on the host", "`/usr/local/bin:/usr/bin:/bin`";
+    PATH = "PATH", "Where `git`, toolchains and container engines are found on the host", "`/usr/local/bin:/usr/bin:/bin`";
+    /// The person's name, for container engines.
+    USER = "USER", "Passed to a container engine's program", "not passed";
+    /// Where a user's data is.
+    XDG_DATA = "XDG_DATA_HOME", "Passed to a container engine's program", "not passed";
+    /// The user's bus.
+    SESSION_BUS = "DBUS_SESSION_BUS_ADDRESS", "Passed to a container engine's program", "not passed";
+    /// Docker's daemon.
+    DOCKER_HOST = "DOCKER_HOST", "Passed to a container engine's program", "not passed";
+    /// Docker's context.
+    DOCKER_CONTEXT = "DOCKER_CONTEXT", "Passed to a container engine's program", "not passed";
+    /// Docker's configuration.
+    DOCKER_CONFIG = "DOCKER_CONFIG", "Passed to a container engine's program", "not passed";
+    /// Podman's configuration.
+    CONTAINERS_CONF = "CONTAINERS_CONF", "Passed to a container engine's program", "not passed";
+    /// Podman's store.
+    CONTAINERS_STORAGE = "CONTAINERS_STORAGE_CONF", "Passed to a container engine's program", "not passed";
 }
 
 /// The environment, read once.

@@ -35,12 +35,15 @@ fn main() -> Result<(), Box<dyn Error>> {
 fn plan(root: &Path, layer: &str) -> Plan {
     Plan {
         workspace: root.join("repository"),
+        over: None,
+        owner: None,
         layer: root.join(layer),
         hidden: Vec::new(),
         git: None,
         mounts: Vec::new(),
         environment: Vec::new(),
         limits: Limits::default(),
+        backend: enclos_sandbox::Backend::Namespaces,
         workspace_by: Prefer::Overlay,
     }
 }

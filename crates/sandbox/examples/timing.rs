@@ -16,12 +16,15 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     std::fs::create_dir(&workspace)?;
     let plan = |number: usize| Plan {
         workspace: workspace.clone(),
+        over: None,
+        owner: None,
         layer: root.path().join(format!("layer-{number}")),
         hidden: Vec::new(),
         git: None,
         mounts: Vec::new(),
         environment: Vec::new(),
         limits: Limits::default(),
+        backend: enclos_sandbox::Backend::Namespaces,
         workspace_by: Prefer::Overlay,
     };
     let (mut opens, mut closes, mut runs, mut beside) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());

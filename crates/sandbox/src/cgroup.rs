@@ -55,6 +55,14 @@ impl Groups {
         groups
     }
 
+    /// The groups of a container whose first process `pid` has no child yet: those that its engine made, when they hold what
+    /// is wanted, else groups of our own, into which it is moved.
+    pub(crate) fn of_container(pid: i32, limits: &Limits) -> io::Result<Self> {
+        let groups = Self::make(limits);
+        groups.door().enter(pid)?;
+        Ok(groups)
+    }
+
     /// What moves a process into the groups.
     pub(crate) fn door(&self) -> Door {
         Door(self.made.iter().map(|group| group.join("cgroup.procs")).collect())

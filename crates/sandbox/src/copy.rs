@@ -38,9 +38,14 @@ fn is_in(layer: &OwnedFd) -> bool {
         .is_ok_and(|stat| FileType::from_raw_mode(stat.st_mode).is_dir())
 }
 
-/// Whether a copy may be begun on a layer: it holds nothing that a session wrote.
-pub(crate) fn may_begin(layer: &OwnedFd) -> bool {
-    has_overlay(layer).is_ok_and(|has| !has)
+/// Whether a copy may be begun on a layer: the plan takes one, and the layer holds nothing that a session wrote.
+pub(crate) fn may_begin(plan: &Plan, layer: &OwnedFd) -> bool {
+    is_allowed(plan) && has_overlay(layer).is_ok_and(|has| !has)
+}
+
+/// Whether a plan takes a copy at all. A repository in two parts is none that could be copied.
+fn is_allowed(plan: &Plan) -> bool {
+    plan.workspace_by != Prefer::OverlayAlone && plan.over.is_none()
 }
 
 /// Whether the session has written anything into an overlay on this layer.
@@ -110,7 +115,7 @@ pub(crate) fn choose(plan: &Plan, order: &Order<'_>, since: Option<String>) -> R
     if is_in(order.layer) {
         return provide(order, "").map(Workspace::Copy);
     }
-    if has_overlay(order.layer)? {
+    if !is_allowed(plan) || has_overlay(order.layer)? {
         return Ok(Workspace::Overlay);
     }
     let since = match since {

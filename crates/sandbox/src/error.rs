@@ -15,6 +15,8 @@ pub struct OpenError {
     pub message: String,
     /// The system's reason; part of the text of this error already.
     pub source: Option<io::Error>,
+    /// How to mend it, when more is known than the step.
+    pub(crate) mend: Option<String>,
 }
 
 fn reason(source: Option<&io::Error>) -> String {
@@ -24,12 +26,22 @@ fn reason(source: Option<&io::Error>) -> String {
 impl OpenError {
     /// A failure without a reason of the system.
     pub(crate) fn new(step: Step, message: impl Into<String>) -> Self {
-        Self { step, message: message.into(), source: None }
+        Self { step, message: message.into(), source: None, mend: None }
     }
 
     /// How to mend it on this machine: one sentence, and below it what to type or to write where there is such.
     pub fn remedy(&self) -> String {
-        crate::remedy::of(self.step, &System::here())
+        self.mend.clone().unwrap_or_else(|| crate::remedy::of(self.step, &System::here()))
+    }
+
+    /// How to mend it, where more is known than what its step tells.
+    pub fn mend(&self) -> Option<&str> {
+        self.mend.as_deref()
+    }
+
+    /// The same failure, with how to mend it.
+    pub(crate) fn mended_by(self, mend: String) -> Self {
+        Self { mend: Some(mend), ..self }
     }
 }
 
@@ -41,7 +53,7 @@ pub(crate) trait Place<T> {
 
 impl<T, E: Into<io::Error>> Place<T> for Result<T, E> {
     fn at(self, step: Step, what: &str) -> Result<T, OpenError> {
-        self.map_err(|error| OpenError { step, message: what.to_owned(), source: Some(error.into()) })
+        self.map_err(|error| OpenError { source: Some(error.into()), ..OpenError::new(step, what) })
     }
 }
 
@@ -62,6 +74,12 @@ pub enum RunError {
     /// The sandbox is gone: killed, closed, or its init ended.
     #[error("the sandbox is closed; open it again to go on")]
     Closed,
+    /// The execution host was lost while this was under way there.
+    #[error("the execution host was lost: this may have happened, in whole or in part")]
+    Lost,
+    /// The execution host did not do it.
+    #[error("the execution host says: {0}")]
+    Host(String),
     /// Talking to the init failed.
     #[error("the sandbox cannot be reached: {0}")]
     Io(#[from] io::Error),

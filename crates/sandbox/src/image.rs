@@ -27,6 +27,11 @@ impl Image {
         Self { bytes, name, file: OnceLock::new() }
     }
 
+    /// The program itself.
+    pub(crate) fn bytes(&self) -> &'static [u8] {
+        self.bytes
+    }
+
     /// The program, ready to be executed.
     pub(crate) fn file(&self) -> io::Result<BorrowedFd<'_>> {
         if let Some(file) = self.file.get() {

@@ -50,19 +50,20 @@ pub(crate) struct Started {
     pub(crate) pid: i32,
     /// The control socket.
     pub(crate) control: OwnedFd,
-    /// Tells which call failed, when the init does not come up.
-    trouble: OwnedFd,
+    /// Tells which call failed, when the init does not come up; in a container the control socket does.
+    pub(crate) trouble: Option<OwnedFd>,
 }
 
 impl Started {
     /// Why the new process ended before it was the init.
     pub(crate) fn trouble(&self) -> OpenError {
         let mut bytes = [0u8; 12];
-        match rustix::io::read(&self.trouble, &mut bytes) {
-            Ok(12) => {
+        match self.trouble.as_ref().map(|trouble| rustix::io::read(trouble, &mut bytes)) {
+            Some(Ok(12)) => {
                 let [call, index, errno] = from_bytes(&bytes);
                 let (step, message) = child::Call::from_number(call).describe(index);
-                OpenError { step, message, source: Some(io::Error::from_raw_os_error(errno)) }
+                let source = Some(io::Error::from_raw_os_error(errno));
+                OpenError { source, ..OpenError::new(step, message) }
             }
             _ => OpenError::new(Step::Ready, "the init ended without a word"),
         }
@@ -102,7 +103,7 @@ pub(crate) fn start(launch: Launch) -> Result<Started, OpenError> {
         .ok_or(rustix::io::Errno::SRCH)
         .and_then(|pid| rustix::process::pidfd_open(pid, PidfdFlags::empty()))
         .at(STEP, "taking hold of the init")?;
-    let started = Started { process, pid, control: ours, trouble };
+    let started = Started { process, pid, control: ours, trouble: Some(trouble) };
     let mapped = map(pid, identity, owner).and_then(|()| {
         rustix::net::send(&started.control, b"g", SendFlags::NOSIGNAL).at(STEP, "starting the init").map(drop)
     });

@@ -1,18 +1,20 @@
 //! Opening a sandbox. The steps are in their own modules; here is their order, and that everything made so far goes
 //! away when one fails.
+mod handover;
+
 use crate::cgroup::Groups;
 use crate::error::{OpenError, Place};
-use crate::idmap::{Mapper, plain_tree};
 use crate::launch::{self, Given, Launch};
-use crate::plan::{Access, Limits, Plan};
+use crate::oci::{self, Oci};
+use crate::plan::{Access, Backend, Limits, Plan};
 use crate::platform::{self, Identity};
 use crate::report::{Enforcer, Level, Report, Workspace};
 use crate::sandbox::{Life, Sandbox};
-use crate::{copy, git, mask, state};
+use crate::state::{self, Layer};
+use crate::{copy, git, mask};
 use enclos_init::channel::{self, Frame};
-use enclos_init::wire::{
-    Counters, FIRST_FD, Failure, GitCopy, Kind, LimitsIn, MountIn, PrivateGit, Ready, Setup, Step,
-};
+use enclos_init::wire::{Counters, Failure, Kind, Ready, Setup, Step};
+use handover::{Handover, set_up};
 use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::thread::CpuSet;
 use std::io;
@@ -61,7 +63,7 @@ fn attempt(plan: &Plan, start: Instant, since: Option<String>) -> Result<Sandbox
     let workspace = open_folder(&plan.workspace).at(Step::Plan, "opening the repository")?;
     let root_mode = rustix::fs::fstat(&workspace).at(Step::Plan, "looking at the repository")?.st_mode;
     let thrown_away = plan.mounts.iter().filter(|mount| mount.access == Access::ThrowAway).count();
-    let layer = state::prepare(&plan.layer, identity, root_mode, thrown_away)?;
+    let layer = state::prepare(&plan.layer, identity, plan.owner, root_mode, thrown_away)?;
     let hidden = mask::compute(&workspace, &plan.hidden)?;
     let git = plan.git.as_deref().map(|git| git::read(git, &plan.workspace)).transpose()?;
     let order = copy::Order {
@@ -75,24 +77,31 @@ fn attempt(plan: &Plan, start: Instant, since: Option<String>) -> Result<Sandbox
     let made = copy::choose(plan, &order, since)?;
 
     let mut given = Handover::new(identity, layer.owner);
-    let setup = set_up(plan, git, root_mode, made == Workspace::Overlay, &mut given)?;
+    let mut setup = set_up(plan, git, root_mode, made == Workspace::Overlay, &mut given)?;
     given.descriptor(layer.lock.try_clone().at(Step::Layer, "keeping the lock")?);
-    let started =
-        launch::start(Launch { given: std::mem::take(&mut given.list), identity, owner: layer.owner })?;
-    let mut life = Life::new(started, layer);
+    let list = std::mem::take(&mut given.list);
+    let mut life = match &plan.backend {
+        Backend::Namespaces => {
+            let launch = Launch { given: list, identity, owner: layer.owner };
+            Life::new(launch::start(launch)?, layer)
+        }
+        Backend::Oci(oci) => in_container(oci, plan, identity, layer, list, &mut setup)?,
+    };
     let json = serde_json::to_vec(&setup).at(Step::Ready, "writing the set-up")?;
     let body = channel::pack(&json, &enclos_init::mask::encode(&hidden));
     // An init that ended at once is found out below, with its reason.
     let _ = channel::send(&life.shared.started.control, Kind::Setup, 0, &body, &[]);
-    // While the init builds, this side makes the control groups. The init goes into them when it is ready: it has no
-    // child yet that could be missed, and the kernel holds up whoever executes a program meanwhile.
-    life.groups = Groups::make(&plan.limits);
-    if life.groups.cpus.is_none() {
-        share_processors(life.shared.started.pid, plan.limits.cpus)?;
+    if life.container.is_none() {
+        // While the init builds, this side makes the control groups. The init goes into them when it is ready: it has no
+        // child yet that could be missed, and the kernel holds up whoever executes a program meanwhile.
+        life.groups = Groups::make(&plan.limits);
+        if life.groups.cpus.is_none() {
+            share_processors(life.shared.started.pid, plan.limits.cpus)?;
+        }
     }
     let ready = wait_until_ready(&life).map_err(|mut unopened| {
         // A session that has written something goes on with what it wrote, or not at all.
-        unopened.no_overlay &= copy::may_begin(&life.layer.directory);
+        unopened.no_overlay &= copy::may_begin(plan, &life.layer.directory);
         unopened
     })?;
     put_limits_in_force(&life)?;
@@ -100,112 +109,34 @@ fn attempt(plan: &Plan, start: Instant, since: Option<String>) -> Result<Sandbox
     Ok(Sandbox::new(life, plan.limits.clone(), report))
 }
 
+/// Starts the init in a container. Its first process is under all ceilings before it makes the init.
+fn in_container(
+    oci: &Oci,
+    plan: &Plan,
+    identity: Identity,
+    layer: Layer,
+    given: Vec<Given>,
+    setup: &mut Setup,
+) -> Result<Life, OpenError> {
+    let mut groups = Groups::default();
+    let limits = &plan.limits;
+    let wanted = oci::Wanted { oci, layer: &layer, path: &plan.layer, limits, identity, given };
+    let (started, container) = oci::start(wanted, |pid| {
+        groups =
+            Groups::of_container(pid, limits).at(Step::Limits, "putting the container under its limits")?;
+        if groups.cpus.is_none() { share_processors(pid, limits.cpus) } else { Ok(()) }
+    })?;
+    oci::search_path(&mut setup.environment, container.path());
+    let mut life = Life::new(started, layer);
+    life.groups = groups;
+    life.container = Some(container);
+    Ok(life)
+}
+
 fn open_folder(path: &Path) -> io::Result<OwnedFd> {
     use rustix::fs::{Mode, OFlags};
     let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
     Ok(rustix::fs::open(path, flags, Mode::empty())?)
-}
-
-/// What the init gets by number, in order.
-struct Handover {
-    list: Vec<Given>,
-    mapper: Option<Mapper>,
-}
-
-impl Handover {
-    fn new(identity: Identity, owner: (u32, u32)) -> Self {
-        let mapper = (identity == Identity::Root).then(|| Mapper::new(owner));
-        Self { list: Vec::new(), mapper }
-    }
-
-    fn put(&mut self, given: Given) -> i32 {
-        let number = FIRST_FD.saturating_add(i32::try_from(self.list.len()).unwrap_or(i32::MAX));
-        self.list.push(given);
-        number
-    }
-
-    fn descriptor(&mut self, fd: OwnedFd) -> i32 {
-        self.put(Given::Open(fd))
-    }
-
-    /// A mount of the host's `path`, its owner mapped when root runs this.
-    fn tree(&mut self, path: &Path, what: &str) -> Result<i32, OpenError> {
-        let given = match &mut self.mapper {
-            None => Given::Tree(path.to_owned()),
-            Some(mapper) => {
-                let tree = mapper.tree(path);
-                Given::Open(tree.at(Step::IdMap, &format!("giving {what} to a user of the sandbox's own"))?)
-            }
-        };
-        Ok(self.put(given))
-    }
-
-    /// A mount of the layer, which belongs to the sandbox's user already.
-    fn layer(&mut self, path: &Path) -> Result<i32, OpenError> {
-        let given = match self.mapper {
-            None => Given::Tree(path.to_owned()),
-            Some(_) => Given::Open(plain_tree(path).at(Step::Layer, "mounting the layer")?),
-        };
-        Ok(self.put(given))
-    }
-}
-
-/// The init's set-up, and with it the descriptors that it names.
-fn set_up(
-    plan: &Plan,
-    git: Option<git::Private>,
-    root_mode: u32,
-    overlay: bool,
-    given: &mut Handover,
-) -> Result<Setup, OpenError> {
-    let lower = overlay.then(|| given.tree(&plan.workspace, "the repository")).transpose()?;
-    let layer = given.layer(&plan.layer)?;
-    let git = git.map(|git| private_git(git, given)).transpose()?;
-    let mut mounts = Vec::new();
-    let mut scratch = 0..;
-    for mount in &plan.mounts {
-        let shown = mount.host.display();
-        let kind = std::fs::metadata(&mount.host).at(Step::Mounts, &format!("looking at `{shown}`"))?;
-        if !kind.is_dir() && !kind.is_file() {
-            return Err(OpenError::new(Step::Mounts, format!("`{shown}` is neither a folder nor a file")));
-        }
-        mounts.push(MountIn {
-            tree: given.tree(&mount.host, &format!("`{shown}`"))?,
-            inside: mount.inside.to_string_lossy().into_owned(),
-            scratch: if mount.access == Access::ThrowAway { scratch.next() } else { None },
-            file: !kind.is_dir(),
-        });
-    }
-    Ok(Setup {
-        lower,
-        layer,
-        git,
-        mounts,
-        environment: plan.environment.clone(),
-        limits: LimitsIn {
-            memory_bytes: plan.limits.memory_bytes,
-            processes: plan.limits.processes,
-            disk_bytes: plan.limits.disk_bytes,
-        },
-        root_mode: root_mode & 0o777,
-    })
-}
-
-fn private_git(git: git::Private, given: &mut Handover) -> Result<PrivateGit, OpenError> {
-    let copies = git
-        .copies
-        .into_iter()
-        .map(|copy| GitCopy {
-            from: given.descriptor(copy.file.into()),
-            path: copy.path,
-            modified: copy.modified,
-        })
-        .collect();
-    let mut objects = Vec::new();
-    for path in &git.objects {
-        objects.push(given.tree(path, "the repository's objects")?);
-    }
-    Ok(PrivateGit { files: git.files, copies, objects })
 }
 
 /// The init's first answer.
@@ -228,7 +159,7 @@ fn wait_until_ready(life: &Life) -> Result<Ready, Unopened> {
         Some(Frame { kind: Kind::Failed, body, .. }) => {
             let failure: Failure = serde_json::from_slice(&body).at(Step::Ready, "understanding the init")?;
             let source = (failure.errno != 0).then(|| io::Error::from_raw_os_error(failure.errno));
-            let error = OpenError { step: failure.step, message: failure.message, source };
+            let error = OpenError { source, ..OpenError::new(failure.step, failure.message) };
             Err(Unopened { error, no_overlay: failure.no_overlay })
         }
         Some(_) => Err(OpenError::new(Step::Ready, "the init answers something else").into()),

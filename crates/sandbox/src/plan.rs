@@ -1,6 +1,8 @@
 //! What a sandbox is to be: directories, mounts, environment, ceilings. Data only; `open` applies it.
 //!
 //! A plan never says how strong the confinement is: every layer of it is always there.
+use crate::oci::Oci;
+use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
 /// Everything that `open` needs to know.
@@ -11,6 +13,11 @@ use std::path::PathBuf;
 pub struct Plan {
     /// The root of the repository on this machine; never written to.
     pub workspace: PathBuf,
+    /// A tree that lies over `workspace` and says where it differs; files removed there are marks of an overlay. Never
+    /// written to, and there is no path to it from inside. `None`: the repository is whole.
+    pub over: Option<PathBuf>,
+    /// As root, the host's user number that a new layer is given to. `None`: one is chosen by chance.
+    pub owner: Option<u32>,
     /// The session's own directory: holds what the session changed (`upper`), kept for a later opening.
     pub layer: PathBuf,
     /// Paths relative to `workspace` that must not exist inside: ignored files, secrets, nested `.git`.
@@ -23,6 +30,8 @@ pub struct Plan {
     pub environment: Vec<(String, String)>,
     /// Ceilings.
     pub limits: Limits,
+    /// What is around it.
+    pub backend: Backend,
     /// How the workspace is made when the layer is new. It says nothing about the confinement, which is the same either way.
     pub workspace_by: Prefer,
 }
@@ -33,8 +42,19 @@ pub enum Prefer {
     /// An overlay over the repository; a copy where the kernel is known to take no overlay of it.
     #[default]
     Overlay,
+    /// An overlay, or the sandbox does not open.
+    OverlayAlone,
     /// A copy of the repository in the layer.
     Copy,
+}
+
+/// What is around a sandbox. Inside it is the same.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Backend {
+    /// This machine itself: the system's folders are its own.
+    Namespaces,
+    /// A container: the system's folders are its image's.
+    Oci(Oci),
 }
 
 /// One directory of this machine seen inside.
@@ -58,7 +78,8 @@ pub enum Access {
 }
 
 /// Ceilings of a sandbox and of each command in it.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Limits {
     /// Longest run of a command, in seconds.
     pub command_seconds: u32,

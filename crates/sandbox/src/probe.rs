@@ -3,7 +3,7 @@
 use crate::command::Command;
 use crate::error::{OpenError, Step};
 use crate::open::open;
-use crate::plan::{Limits, Plan, Prefer};
+use crate::plan::{Backend, Limits, Plan, Prefer};
 use crate::report::{Enforcer, Level, Report};
 use crate::sandbox::Sandbox;
 use crate::system::System;
@@ -85,17 +85,35 @@ const ESCAPES: [(&str, &str); 10] = [
     ),
 ];
 
-/// Says what machine this is, tries every step for real, then the quickest escapes.
-pub fn probe() -> Vec<Check> {
-    let mut checks = vec![Check {
-        name: "machine".into(),
-        outcome: Outcome::Ok,
-        detail: System::here().to_string(),
-        remedy: None,
-    }];
+/// Says what machine this is, tries every step for real, then the quickest escapes. In a container the names of the checks
+/// begin with its engine's.
+pub fn probe(backend: &Backend) -> Vec<Check> {
+    match backend {
+        Backend::Namespaces => {
+            let machine = Check {
+                name: "machine".into(),
+                outcome: Outcome::Ok,
+                detail: System::here().to_string(),
+                remedy: None,
+            };
+            [machine].into_iter().chain(trial(backend)).collect()
+        }
+        Backend::Oci(oci) => {
+            let word = oci.engine.word();
+            let mut checks = trial(backend);
+            for check in &mut checks {
+                check.name = format!("{word}: {}", check.name);
+            }
+            checks
+        }
+    }
+}
+
+fn trial(backend: &Backend) -> Vec<Check> {
+    let mut checks = Vec::new();
     match Folders::make() {
         Ok(folders) => {
-            checks.extend(with(&folders));
+            checks.extend(with(&folders, backend));
             folders.remove();
         }
         Err(error) => checks.push(Check {
@@ -108,21 +126,25 @@ pub fn probe() -> Vec<Check> {
     checks
 }
 
-fn with(folders: &Folders) -> Vec<Check> {
+fn with(folders: &Folders, backend: &Backend) -> Vec<Check> {
     let plan = Plan {
         workspace: folders.workspace(),
+        over: None,
+        owner: None,
         layer: folders.layer(),
         hidden: Vec::new(),
         git: None,
         mounts: Vec::new(),
         environment: Vec::new(),
         limits: Limits::default(),
+        backend: backend.clone(),
         workspace_by: Prefer::Overlay,
     };
+    let in_container = *backend != Backend::Namespaces;
     match open(&plan) {
-        Err(error) => steps(Some(&error), None),
+        Err(error) => steps(Some(&error), None, in_container),
         Ok(sandbox) => {
-            let mut checks = steps(None, Some(sandbox.report()));
+            let mut checks = steps(None, Some(sandbox.report()), in_container);
             checks.extend(ESCAPES.iter().map(|(name, text)| escape(&sandbox, name, text)));
             sandbox.close();
             let untouched = folders.workspace().join("kept").exists()
@@ -133,9 +155,10 @@ fn with(folders: &Folders) -> Vec<Check> {
     }
 }
 
-fn steps(failed: Option<&OpenError>, report: Option<&Report>) -> Vec<Check> {
+fn steps(failed: Option<&OpenError>, report: Option<&Report>, in_container: bool) -> Vec<Check> {
     Step::ALL
         .iter()
+        .filter(|step| in_container || **step != Step::Engine)
         .map(|step| {
             let (outcome, detail, remedy) = match failed {
                 Some(error) if error.step == *step => {

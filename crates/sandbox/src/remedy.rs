@@ -22,6 +22,9 @@ pub(crate) fn of(step: Step, system: &System) -> String {
             "check that the limits are above what is running and that /sys/fs/cgroup is mounted as usual"
                 .into()
         }
+        Step::Engine => {
+            "make the engine run a container for this user by hand; docs/oci.md says what is needed".into()
+        }
         Step::IdMap => {
             "as root the repository must be on a file system whose mounts can change owners (ext4, xfs, \
                         btrfs, tmpfs); or run Enclos as a plain user"

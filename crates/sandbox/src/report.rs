@@ -1,8 +1,9 @@
 //! What an open sandbox really has: the level obtained and what holds each ceiling.
+use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
 /// What was obtained at opening.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Report {
     /// The level of confinement.
     pub level: Level,
@@ -27,7 +28,8 @@ pub struct Report {
 }
 
 /// How the workspace of an open sandbox is made.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Workspace {
     /// An overlay over the repository: nothing is copied but what changes.
     Overlay,
@@ -36,7 +38,7 @@ pub enum Workspace {
 }
 
 /// What is known of a copy.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Copied {
     /// Why there is one.
     pub since: String,
@@ -62,7 +64,7 @@ impl Workspace {
 }
 
 /// Levels of confinement. There is nothing below `Standard`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Level {
     /// Every layer of isolation; some ceilings held by rlimits and a watchdog.
     Standard,
@@ -71,7 +73,7 @@ pub enum Level {
 }
 
 /// What holds a ceiling.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Enforcer {
     /// Control groups, version 2.
     Cgroup2,

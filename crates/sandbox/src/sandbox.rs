@@ -4,6 +4,7 @@ use crate::cgroup::Groups;
 use crate::command::{Command, Exit, Stream};
 use crate::error::{FileError, RunError};
 use crate::launch::Started;
+use crate::oci::Container;
 use crate::plan::Limits;
 use crate::report::Report;
 use crate::state::{self, Layer};
@@ -29,10 +30,13 @@ pub struct Sandbox {
     jobs: Jobs,
 }
 
-/// A started init with all that goes away with it, in this order: processes, what they threw away, control groups.
+/// A started init with all that goes away with it, in this order: processes, what they threw away, the container, control
+/// groups.
 #[derive(Debug)]
 pub(crate) struct Life {
     pub(crate) shared: Arc<Shared>,
+    /// What is around it, if anything is: removed while the layer is still held.
+    pub(crate) container: Option<Container>,
     pub(crate) layer: Layer,
     pub(crate) groups: Groups,
     limits_in_force: Mutex<InForce>,
@@ -67,7 +71,13 @@ impl Shared {
 impl Life {
     pub(crate) fn new(started: Started, layer: Layer) -> Self {
         let shared = Arc::new(Shared { started, stopped: AtomicBool::new(false) });
-        Self { shared, layer, groups: Groups::default(), limits_in_force: Mutex::new(InForce::Yes) }
+        Self {
+            shared,
+            container: None,
+            layer,
+            groups: Groups::default(),
+            limits_in_force: Mutex::new(InForce::Yes),
+        }
     }
 
     /// Lets `work`, which puts the limits in force, go on beside.

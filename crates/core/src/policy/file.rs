@@ -141,6 +141,8 @@ pub(super) struct ExecutionFile {
     #[serde(default)]
     pub(super) output_keep: Option<super::settings::OutputKeep>,
     #[serde(default)]
+    pub(super) backend: Option<super::settings::ExecutionBackend>,
+    #[serde(default)]
     pub(super) session_max_actions: Option<u64>,
     #[serde(default)]
     pub(super) session_max_minutes: Option<u64>,

@@ -12,7 +12,7 @@ use super::file::{EnclosToml, PolicyFile, RuleFile};
 use super::lab::{Held, hold};
 use super::rule::{Rule, name};
 use super::scope::{Layer, MAX_BYTES, MAX_REPOSITORY_BYTES, Scope};
-use super::settings::{Ceilings, FixedPlace, Mounts, Settings};
+use super::settings::{Ceilings, FixedBackend, FixedPlace, Mounts, Settings};
 use super::subject::Pattern;
 use super::{Policy, tighten};
 
@@ -106,6 +106,15 @@ fn joined(layers: &[Loaded]) -> Result<Settings, PolicyError> {
             );
             return Err(layer.error(0, Problem::Shape(why)));
         }
+        if let (Some(held), Some(own)) = (&joined.backend, &layer.settings.backend)
+            && held.backend != own.backend
+        {
+            let why = format!(
+                "`execution.backend` is `{}`, but the {} ({}) fixed it to `{}`: remove it here",
+                own.backend, held.scope, held.source, held.backend
+            );
+            return Err(layer.error(0, Problem::Shape(why)));
+        }
         joined = joined_with(joined, layer);
     }
     Ok(joined)
@@ -162,6 +171,11 @@ impl Loaded {
         if let Some(why) = file.repository.ignored.as_ref().and_then(Mounts::no_pattern) {
             return Err(loaded.error(0, Problem::Shape(why)));
         }
+        loaded.settings.backend = file.execution.backend.map(|backend| FixedBackend {
+            backend,
+            scope: layer.scope,
+            source: layer.source.clone(),
+        });
         name(&file.name, "policy").map_err(|problem| loaded.error(1, problem))?;
         for rule in file.rule {
             let line = line_of(layer.text, rule.span().start);
@@ -177,6 +191,7 @@ impl Loaded {
         let mut loaded = Self::empty(layer, "repository".to_owned(), settings);
         let fixed = [
             ("place", file.execution.place.is_some()),
+            ("backend", file.execution.backend.is_some()),
             ("output_keep", file.execution.output_keep.is_some()),
         ];
         if let Some((key, _)) = fixed.iter().find(|(_, stands)| *stands) {

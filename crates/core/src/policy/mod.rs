@@ -40,7 +40,8 @@ pub use lab::{
 pub use preset::{Preset, UnknownPreset};
 pub use scope::{Layer, MAX_BYTES, MAX_REPOSITORY_BYTES, Scope};
 pub use settings::{
-    Ceilings, EXPIRY_MINUTES, ExecutionPlace, FixedPlace, Mounts, OnAsk, OutputKeep, Settings,
+    Ceilings, EXPIRY_MINUTES, ExecutionBackend, ExecutionPlace, FixedBackend, FixedPlace, Mounts, OnAsk,
+    OutputKeep, Settings,
 };
 pub use tool::Tool;
 pub use who::{Category, Role, Surface};

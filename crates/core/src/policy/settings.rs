@@ -27,6 +27,8 @@ pub struct Settings {
     pub place: Option<FixedPlace>,
     /// Which part is kept of a command's output that is larger than its limit. Default its beginning.
     pub output_keep: Option<OutputKeep>,
+    /// What is around a sandbox.
+    pub backend: Option<FixedBackend>,
     /// Ceilings on budgets and resources.
     pub ceilings: Ceilings,
     /// What a session with nobody to ask does with a question.
@@ -106,6 +108,36 @@ pub enum OutputKeep {
 pub struct FixedPlace {
     /// The place.
     pub place: ExecutionPlace,
+    /// The highest scope that fixed it.
+    pub scope: Scope,
+    /// The file or place of that scope's policy.
+    pub source: String,
+}
+
+/// What is around a sandbox.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ExecutionBackend {
+    /// The machine itself: namespaces of Linux.
+    Linux,
+    /// A container of an OCI engine or runtime.
+    Oci,
+}
+
+impl std::fmt::Display for ExecutionBackend {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.pad(match self {
+            Self::Linux => "linux",
+            Self::Oci => "oci",
+        })
+    }
+}
+
+/// A backend that policy fixed, and who did. A configuration that says otherwise is refused, naming the scope.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct FixedBackend {
+    /// The backend.
+    pub backend: ExecutionBackend,
     /// The highest scope that fixed it.
     pub scope: Scope,
     /// The file or place of that scope's policy.
@@ -209,6 +241,7 @@ impl Settings {
             contained: file.commands.contained.map(|word| word == Contained::Allow),
             place: None,
             output_keep: file.execution.output_keep,
+            backend: None,
             ceilings: Ceilings::of(&file.execution),
             on_ask: file.approvals.on_ask,
             expiry_minutes: file.approvals.expiry_minutes,
@@ -272,6 +305,7 @@ impl Settings {
             ("commands.contained", json!(contained)),
             ("execution.place", json!(self.place.as_ref().map(|fixed| fixed.place))),
             ("execution.output_keep", json!(self.output_keep)),
+            ("execution.backend", json!(self.backend.as_ref().map(|fixed| fixed.backend))),
             ("execution.session_max_actions", json!(session_max_actions)),
             ("execution.session_max_minutes", json!(session_max_minutes)),
             ("execution.session_max_extensions", json!(session_max_extensions)),
@@ -293,8 +327,8 @@ impl Settings {
         ]
     }
 
-    /// Joins the settings of a lower layer. The higher layer's place holds, and the lower one's choice of what is kept of
-    /// an output, which gives nobody more room.
+    /// Joins the settings of a lower layer. The higher layer's place and backend hold, and the lower one's choice of what is
+    /// kept of an output, which gives nobody more room.
     #[must_use]
     pub(super) fn tightened_by(self, lower: Self) -> Self {
         Self {
@@ -306,6 +340,7 @@ impl Settings {
             contained: both(self.contained, lower.contained, yes),
             place: self.place.or(lower.place),
             output_keep: lower.output_keep.or(self.output_keep),
+            backend: self.backend.or(lower.backend),
             ceilings: self.ceilings.lowered_by(lower.ceilings),
             on_ask: both(self.on_ask, lower.on_ask, Ord::max),
             expiry_minutes: both(self.expiry_minutes, lower.expiry_minutes, Ord::min),

@@ -54,7 +54,7 @@ fn read(tree: &Tree, path: &str) -> Gitignore {
     let mut builder = GitignoreBuilder::new("");
     for line in String::from_utf8_lossy(&text).lines() {
         let Some((pattern, attributes)) = parts(line) else { continue };
-        let filter = attributes.split_ascii_whitespace().filter_map(|word| {
+        let mut filter = attributes.split_ascii_whitespace().filter_map(|word| {
             let (sign, name) = match word.strip_prefix(['-', '!']) {
                 Some(name) => (true, name),
                 None => (false, word),
@@ -62,7 +62,7 @@ fn read(tree: &Tree, path: &str) -> Gitignore {
             let (name, value) = name.split_once('=').unwrap_or((name, ""));
             (name == "filter").then_some(!sign && value == "lfs")
         });
-        let line = match filter.last() {
+        let line = match filter.next_back() {
             None => continue,
             Some(true) => pattern,
             Some(false) => format!("!{pattern}"),

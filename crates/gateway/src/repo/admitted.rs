@@ -41,10 +41,10 @@ impl Admitted {
     ///
     /// # Errors
     /// A pattern that cannot be read.
-    pub(crate) fn of(named: Option<&Mounts>) -> Result<Self, String> {
+    pub(crate) fn of(setting: Option<&Mounts>) -> Result<Self, String> {
         let mut builder = GitignoreBuilder::new("");
         let (mut everything, mut exact) = (false, Vec::new());
-        match named {
+        match setting {
             None => {}
             Some(Mounts::All) => everything = true,
             Some(Mounts::Only(names)) => {

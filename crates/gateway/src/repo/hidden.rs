@@ -55,17 +55,21 @@ pub(super) const NAMED: usize = 5;
 pub(super) fn survey(root: &Path, git: Option<&Path>, uid: u32, admitted: &Admitted) -> Shown {
     let mut walk = Walk { rules: vec![root_rules(root, git)], ..Walk::new(root, uid, admitted) };
     walk.folder(root);
-    let Walk { mut hidden, unreadable, foreign, linked, special, shown, credentials, .. } = walk;
+    let Walk {
+        mut hidden, mut dependencies, unreadable, foreign, linked, special, shown, credentials, ..
+    } = walk;
     let mut inner = Vec::new();
-    if !hidden.is_empty() || root.join(".gitmodules").symlink_metadata().is_ok() {
+    if !hidden.is_empty() || !dependencies.is_empty() || root.join(".gitmodules").symlink_metadata().is_ok() {
         let tracked = git.and_then(|git| index::tracked(git).ok()).unwrap_or_default();
         let gits: Vec<PathBuf> = hidden.iter().filter(|path| is_git(path)).cloned().collect();
         inner = nested::at_opening(root, &gits, &tracked);
-        let mut kept = Vec::new();
-        for path in hidden {
-            untracked_below(root, path, &tracked, &mut kept);
+        for paths in [&mut hidden, &mut dependencies] {
+            let mut kept = Vec::new();
+            for path in std::mem::take(paths) {
+                untracked_below(root, path, &tracked, &mut kept);
+            }
+            *paths = kept;
         }
-        hidden = kept;
         also_by_inode(root, &mut hidden, &linked);
     }
     let ignored: Vec<&PathBuf> = hidden.iter().filter(|path| !is_git(path)).collect();
@@ -81,7 +85,7 @@ pub(super) fn survey(root: &Path, git: Option<&Path>, uid: u32, admitted: &Admit
     note(&mut notes, "cannot be read by you, nor in the sandbox", &unreadable.iter().collect::<Vec<_>>());
     note(&mut notes, "belong to another user", &foreign.iter().collect::<Vec<_>>());
     hidden.extend(special);
-    Shown { hidden, notes }
+    Shown { hidden, dependencies, notes }
 }
 
 /// Of an ignored path, what git does not track: the path itself, or, where something below it is tracked, the rest.
@@ -157,6 +161,7 @@ struct Walk<'a> {
     global: Gitignore,
     rules: Vec<Gitignore>,
     hidden: Vec<PathBuf>,
+    dependencies: Vec<PathBuf>,
     unreadable: Vec<PathBuf>,
     foreign: Vec<PathBuf>,
     admitted: &'a Admitted,
@@ -179,6 +184,7 @@ impl<'a> Walk<'a> {
             global,
             rules: Vec::new(),
             hidden: Vec::new(),
+            dependencies: Vec::new(),
             unreadable: Vec::new(),
             foreign: Vec::new(),
             admitted,
@@ -221,7 +227,9 @@ impl<'a> Walk<'a> {
         }
         if self.ignored(path, kind.is_dir()) {
             let dependency = kind.is_dir() && name.to_str().is_some_and(|name| DEPENDENCIES.contains(&name));
-            if !dependency {
+            if dependency {
+                self.dependencies.push(self.relative(path));
+            } else {
                 self.ignored_entry(path, entry, kind);
             }
             return;

@@ -18,16 +18,19 @@ use enclos_protocol::api::{Answering, Attached, OnAsk};
 use enclos_protocol::error::{ApiError, Fault};
 use enclos_protocol::event::{Body, Event as Told, Opened, Speaker};
 use enclos_protocol::order::Order;
-use enclos_sandbox::{Level, Plan, Prefer, Sandbox, toolchains};
+use enclos_sandbox::host::Link;
+use enclos_sandbox::{Backend, Level, Plan, Prefer, toolchains};
 use enclos_store::{Lease, Record, SessionMeta, Store};
 use serde_json::json;
 use tokio::sync::mpsc;
 
 use super::entry::facts;
+use super::place::{self, Placed};
 use super::record::Facts;
 use super::rules::Rules;
 use super::workspace;
-use super::{Halt, Live, Orders, Past, Remote, Tool, Window, entry, record};
+use super::{Halt, Live, Orders, Past, Remote, Tool, Window, entry};
+use crate::backend;
 use crate::changeset;
 use crate::clock::Clock;
 use crate::config::Config;
@@ -37,6 +40,7 @@ use crate::identity::Person;
 use crate::policies::Sources;
 use crate::repo::{Admitted, Repo, Shown};
 use crate::tell::Teller;
+use crate::workplace::Workplace;
 
 /// Everything that a session is opened with.
 pub(crate) struct Opening {
@@ -47,6 +51,8 @@ pub(crate) struct Opening {
     pub home: Option<PathBuf>,
     pub repo: Repo,
     pub policy: Policy,
+    /// The execution host and its socket, when the session is to work there.
+    pub host: Option<(Link, PathBuf)>,
     /// The texts of the policy, and how to read them again.
     pub sources: Sources,
     pub model: Model,
@@ -113,9 +119,9 @@ impl Opening {
     }
 
     /// What the sandbox is to be.
-    fn plan(&self, layer: &Path, shown: &Shown) -> (Plan, Vec<String>) {
-        let (plan, names) = plan(&self.policy, &self.config, &self.repo, self.home.as_deref(), layer);
-        (Plan { hidden: shown.hidden.clone(), ..plan }, names)
+    pub(super) fn plan(&self, layer: &Path, shown: &Shown) -> Result<(Plan, Vec<String>), ApiError> {
+        let (plan, names) = plan(&self.policy, &self.config, &self.repo, self.home.as_deref(), layer)?;
+        Ok((Plan { hidden: shown.hidden.clone(), ..plan }, names))
     }
 }
 
@@ -136,8 +142,11 @@ pub(crate) fn plan(
     repo: &Repo,
     home: Option<&Path>,
     layer: &Path,
-) -> (Plan, Vec<String>) {
+) -> Result<(Plan, Vec<String>), ApiError> {
     let settings = policy.settings();
+    let backend = config.backend.under(policy)?;
+    // An image brings tool chains of its own; this machine's need not run on its libraries.
+    let own_system = backend == Backend::Namespaces;
     let admits = |mounts: &Option<Mounts>, name: &str, default: bool| {
         mounts.as_ref().map_or(default, |mounts| mounts.admits(name))
     };
@@ -146,7 +155,7 @@ pub(crate) fn plan(
         if found.is_cache {
             admits(&settings.caches, &found.name, false)
         } else {
-            admits(&settings.toolchains, &found.name, true)
+            own_system && admits(&settings.toolchains, &found.name, true)
         }
     });
     let (mut mounts, mut environment, mut names) = (Vec::new(), Vec::new(), Vec::new());
@@ -160,15 +169,18 @@ pub(crate) fn plan(
     }
     let plan = Plan {
         workspace: repo.root.clone(),
+        over: None,
+        owner: None,
         layer: layer.to_path_buf(),
         hidden: Vec::new(),
         git: repo.git.clone(),
         mounts,
         environment,
         limits: limits(policy, config),
+        backend,
         workspace_by: Prefer::Overlay,
     };
-    (plan, names)
+    Ok((plan, names))
 }
 
 /// Which ignored files come in.
@@ -178,7 +190,7 @@ pub(crate) fn admitted(policy: &Policy) -> Result<Admitted, ApiError> {
 }
 
 /// The ceilings of a sandbox: the configuration's, lowered by the policy.
-fn limits(policy: &Policy, config: &Config) -> enclos_sandbox::Limits {
+pub(super) fn limits(policy: &Policy, config: &Config) -> enclos_sandbox::Limits {
     let ceilings = &policy.settings().ceilings;
     let own = enclos_sandbox::Limits::default();
     let least = |own: u64, most: Option<u64>| most.map_or(own, |most| own.min(most));
@@ -328,20 +340,25 @@ impl Live {
 async fn assemble(
     lease: Lease,
     state: Session,
-    opening: Opening,
+    mut opening: Opening,
     started: std::time::Instant,
 ) -> Result<(Live, Attached), ApiError> {
-    effects::expect_sandbox();
+    if opening.host.is_none() {
+        effects::expect_sandbox();
+    }
     let layer = opening.store.session_dir(lease.session()).map_err(|error| internal(&error))?.join("layer");
     std::fs::create_dir_all(&layer).map_err(|error| internal(&error))?;
-    let shown = opening.repo.survey(opening.person.uid, &admitted(&opening.policy)?);
-    let (plan, names) = opening.plan(&layer, &shown);
-    let opened = changeset::record_opening(&layer)
-        .and_then(|()| changeset::record_hidden(&layer, &plan.hidden))
-        .map_err(|error| error.to_string());
-    let sandbox = match opened.and_then(|()| effects::open(&plan).map_err(|error| describe(&error))) {
-        Ok(sandbox) => Arc::new(sandbox),
-        Err(message) => return Err(not_opened(&lease, &opening, message)),
+    let shown = match admitted(&opening.policy) {
+        Ok(admitted) => opening.repo.survey(opening.person.uid, &admitted),
+        Err(error) => return Err(place::not_opened(&lease, &opening, error)),
+    };
+    let place = match opening.host.take() {
+        None => place::here(&opening, &layer, shown),
+        Some(host) => place::there(&lease, &opening, &layer, &shown, host),
+    };
+    let Placed { sandbox, elsewhere, backend, names, notes } = match place {
+        Ok(placed) => placed,
+        Err(error) => return Err(place::not_opened(&lease, &opening, error)),
     };
     let base = record_base(&opening.repo, &layer);
     let (listener, events) = mpsc::unbounded_channel::<Told>();
@@ -350,7 +367,7 @@ async fn assemble(
     let teller = Teller::new(lease.session().clone(), opening.clock.clone(), listener);
     let (surface, on_ask, tools) = (opening.surface(), opening.on_ask(), opening.tools()?);
     let quote = opening.policy.settings().repository_instructions.unwrap_or(true);
-    let told = opened_view(&opening, &sandbox, names, shown.notes, &tools);
+    let told = opened_view(&opening, &sandbox, names, notes, &tools);
     let (orders, inbox) = opening.orders;
     let attached = Attached { session: lease.session().clone(), events, orders };
     let mut live = Live {
@@ -381,22 +398,28 @@ async fn assemble(
         keeper: None,
         told_no_way_back: false,
         board: super::background::Board::default(),
-        sandbox,
+        sandbox: Arc::new(sandbox),
+        elsewhere,
         teller,
         orders: Orders::new(inbox, opening.remote, ear),
         control: opening.control,
         reports,
         reporter,
     };
-    live.opened(told, started).await.map_err(|halt| internal(&halt))?;
+    live.opened(told, &backend, started).await.map_err(|halt| internal(&halt))?;
     Ok((live, attached))
 }
 
 impl Live {
     /// Records what was obtained, and tells it.
-    async fn opened(&mut self, mut told: Opened, started: std::time::Instant) -> Result<(), Halt> {
+    async fn opened(
+        &mut self,
+        mut told: Opened,
+        backend: &Backend,
+        started: std::time::Instant,
+    ) -> Result<(), Halt> {
         let report = self.sandbox.report();
-        let entry = facts([
+        let mut entry = facts([
             ("place", json!(told.place)),
             ("isolation", json!(told.isolation)),
             ("host_uid", json!(report.host_uid)),
@@ -405,6 +428,11 @@ impl Live {
             ("workspace", workspace::journaled(&report.workspace)),
             ("toolchains", json!(told.toolchains)),
         ]);
+        entry.extend(facts(backend::told(backend)));
+        // What a host says is its own claim, and is journaled as such.
+        if let Some(claim) = self.sandbox.claim() {
+            entry.insert("claimed_by_host".to_owned(), json!({"user": claim.uid, "process": claim.pid}));
+        }
         self.remark("sandbox.opened", entry).await?;
         told.budget = self.budget_view();
         told.open_ms = started.elapsed().as_secs_f64() * 1e3;
@@ -415,7 +443,7 @@ impl Live {
 
 fn opened_view(
     opening: &Opening,
-    sandbox: &Sandbox,
+    sandbox: &Workplace,
     toolchains: Vec<String>,
     mut notes: Vec<String>,
     tools: &[Tool],
@@ -429,7 +457,7 @@ fn opened_view(
         policy_digest: opening.policy.digest().as_str().to_owned(),
         surface: opening.surface().as_str().to_owned(),
         tools: tools.iter().filter(|tool| tool.visible).map(|tool| tool.spec.name.clone()).collect(),
-        place: "workstation".to_owned(),
+        place: sandbox.word().to_owned(),
         isolation: if sandbox.report().level == Level::Hard { "hard" } else { "standard" }.to_owned(),
         toolchains,
         notes,
@@ -451,29 +479,6 @@ fn opening_facts(opening: &Opening) -> Facts {
     ])
 }
 
-/// The sandbox did not open: the session is closed, and nothing ran.
-fn not_opened(lease: &Lease, opening: &Opening, message: String) -> ApiError {
-    let event = Event::Closed { outcome: Outcome::Failed, reason: message.clone() };
-    let mut last = entry::record(&event, &Facts::new(), opening.clock.now_us(), lease.commit_key());
-    last.state = Some(record::state_change(Phase::Closed(Outcome::Failed)));
-    let recorded = lease.append_wait(vec![last]).err();
-    let error = ApiError::new(Fault::Internal, message).hint("`enclos doctor` says what this machine lacks");
-    match recorded {
-        Some(why) => error.hint(format!("and the journal could not be written: {why}")),
-        None => error,
-    }
-}
-
-fn describe(error: &enclos_sandbox::OpenError) -> String {
-    let mut parts = vec![error.to_string()];
-    let mut source = std::error::Error::source(error);
-    while let Some(inner) = source {
-        parts.push(inner.to_string());
-        source = inner.source();
-    }
-    parts.join(": ")
-}
-
 /// Takes down, beside the session, what git knows of the tree at opening.
 ///
 /// Without this snapshot a file that changes outside becomes a conflict instead of a merge; nothing is lost.
@@ -492,7 +497,7 @@ fn run(live: Live) {
 }
 
 /// An error that is nobody's mistake.
-fn internal(error: &dyn std::fmt::Display) -> ApiError {
+pub(super) fn internal(error: &dyn std::fmt::Display) -> ApiError {
     ApiError::new(Fault::Internal, error.to_string())
 }
 

@@ -41,12 +41,15 @@ impl Stubs {
         }
         let plan = Plan {
             workspace,
+            over: None,
+            owner: None,
             layer: folder.path().join("layer"),
             hidden: Vec::new(),
             git: None,
             mounts: Vec::new(),
             environment: vec![("PATH".to_owned(), "/workspace/stubs".to_owned())],
             limits: Limits { command_seconds: 20, ..Limits::default() },
+            backend: enclos_sandbox::Backend::Namespaces,
             workspace_by: Prefer::Overlay,
         };
         let sandbox = open(&plan).unwrap_or_else(|error| panic!("{error} (to mend it: {})", error.remedy()));

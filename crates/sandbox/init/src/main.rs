@@ -1,11 +1,12 @@
 //! PID 1 of a sandbox.
 //!
 //! Started in fresh namespaces with an empty environment, a control socket and the directories it needs as open
-//! descriptors, it builds the sandbox, gives up its privileges, and then runs commands and file operations, each in
-//! a confined child. It never learns a path of the host, never opens a network socket, and ends, with everything
+//! descriptors (by the library, or by itself as a container's first process), it builds the sandbox, gives up its
+//! privileges, and then runs commands and file operations, each in a confined child. It never learns a path of the host, never opens a network socket, and ends, with everything
 //! below it, when the control socket closes.
 mod command;
 mod confine;
+mod container;
 mod counters;
 mod environment;
 mod fault;
@@ -20,12 +21,15 @@ mod watch;
 
 use enclos_init::channel;
 use enclos_init::sys;
-use enclos_init::wire::{CONTROL_FD, FIRST_FD, Failure, IMAGE_FD, Kind, Setup, Step};
+use enclos_init::wire::{CONTROL_FD, FIRST_FD, Failure, IMAGE_FD, IN_CONTAINER, Kind, Setup, Step};
 use fault::{At, Done, refused};
 use serve::Serve;
 use std::os::fd::{AsFd, FromRawFd, OwnedFd};
 
 fn main() {
+    if std::env::args_os().nth(1).is_some_and(|argument| argument == IN_CONTAINER) {
+        process::exit(container::first());
+    }
     // SAFETY: the launcher leaves the control socket at this number, and nothing else owns it.
     let control = unsafe { OwnedFd::from_raw_fd(CONTROL_FD) };
     let spare = control.try_clone();

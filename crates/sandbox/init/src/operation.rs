@@ -7,7 +7,7 @@ use enclos_init::wire::{ANSWER_FD, REQUEST_FD, UNCONFINED};
 use rustix::io::FdFlags;
 use rustix::process::Pid;
 use std::io;
-use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 
 /// Above the numbers at which the program expects its two files.
 const ABOVE: i32 = 16;
@@ -35,5 +35,5 @@ fn become_tool([pipe, request, image]: [&OwnedFd; 3]) -> io::Result<()> {
     process::place(&request, REQUEST_FD)?;
     process::place(&pipe, ANSWER_FD)?;
     rustix::io::fcntl_setfd(&image, FdFlags::CLOEXEC)?;
-    Err(process::execute_open(&image, c"tool"))
+    Err(process::execute_open(image.as_fd(), c"tool"))
 }

@@ -1,4 +1,5 @@
 //! Making and replacing processes. The init has one thread, so a forked child may allocate.
+use enclos_init::sys;
 use rustix::fs::CWD;
 use rustix::mount::MoveMountFlags;
 use rustix::process::{Pid, Signal};
@@ -25,11 +26,16 @@ pub(crate) fn fork_apart() -> io::Result<Side> {
     clone(libc::CLONE_NEWPID | libc::CLONE_NEWNS)
 }
 
+/// A copy in a user namespace of its own and in new namespaces of every other kind.
+pub(crate) fn fork_into_namespaces() -> io::Result<Side> {
+    clone(sys::NAMESPACES)
+}
+
 fn clone(flags: libc::c_int) -> io::Result<Side> {
     let flags = libc::c_long::from(flags | libc::SIGCHLD);
     // SAFETY: without CLONE_VM and with no stack this is a fork; the program has one thread, so the copy is whole.
     let pid = unsafe { libc::syscall(libc::SYS_clone, flags, 0usize, 0usize, 0usize, 0usize) };
-    enclos_init::sys::done(pid)?;
+    sys::done(pid)?;
     Ok(match i32::try_from(pid).ok().and_then(Pid::from_raw) {
         Some(pid) => Side::Parent(pid),
         None => Side::Child,
@@ -72,7 +78,7 @@ pub(crate) fn execute(program: &CStr, arguments: &[CString], environment: &[CStr
 }
 
 /// Replaces the program by an open one, with one argument and no environment. Answers only when that fails.
-pub(crate) fn execute_open(program: &OwnedFd, name: &CStr) -> io::Error {
+pub(crate) fn execute_open(program: BorrowedFd<'_>, name: &CStr) -> io::Error {
     let arguments = [name.as_ptr(), std::ptr::null()];
     let environment = [std::ptr::null::<libc::c_char>()];
     // SAFETY: both lists end in a null pointer; the path is empty, the program is the descriptor.
@@ -92,7 +98,7 @@ pub(crate) fn execute_open(program: &OwnedFd, name: &CStr) -> io::Error {
 /// Leaves a copy of a descriptor, open over an execution, at a number that nothing in this process owns.
 pub(crate) fn place(fd: &OwnedFd, number: i32) -> io::Result<()> {
     // SAFETY: numbers only; a child about to be another program owns what it finds there no more.
-    enclos_init::sys::done(libc::c_long::from(unsafe { libc::dup2(fd.as_raw_fd(), number) }))
+    sys::done(libc::c_long::from(unsafe { libc::dup2(fd.as_raw_fd(), number) }))
 }
 
 /// A set of signals.
@@ -117,7 +123,7 @@ impl Signals {
     pub(crate) fn block_only(&self) -> io::Result<()> {
         // SAFETY: the set is valid and the old one is not asked for.
         let result = unsafe { libc::sigprocmask(libc::SIG_SETMASK, &raw const self.0, std::ptr::null_mut()) };
-        enclos_init::sys::done(libc::c_long::from(result))
+        sys::done(libc::c_long::from(result))
     }
 
     /// A descriptor that can be read when one of these is pending.
@@ -125,7 +131,7 @@ impl Signals {
         use std::os::fd::FromRawFd;
         // SAFETY: the set is valid; -1 asks for a new descriptor.
         let fd = unsafe { libc::signalfd(-1, &raw const self.0, libc::SFD_CLOEXEC | libc::SFD_NONBLOCK) };
-        enclos_init::sys::done(libc::c_long::from(fd))?;
+        sys::done(libc::c_long::from(fd))?;
         // SAFETY: new, and owned by nobody else.
         Ok(unsafe { OwnedFd::from_raw_fd(fd) })
     }

@@ -193,7 +193,14 @@ impl Serve {
                 process::release_program();
                 Some(())
             }
-            Kind::Setup | Kind::Ready | Kind::Failed | Kind::Ended | Kind::Terminal => None,
+            Kind::Setup
+            | Kind::Ready
+            | Kind::Failed
+            | Kind::Ended
+            | Kind::Terminal
+            | Kind::Hello
+            | Kind::Begin
+            | Kind::Given => None,
         }
     }
 

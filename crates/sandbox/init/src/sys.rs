@@ -3,6 +3,15 @@ use std::ffi::CStr;
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd};
 
+/// The user namespace of a sandbox and the six others.
+pub const NAMESPACES: libc::c_int = libc::CLONE_NEWUSER
+    | libc::CLONE_NEWNS
+    | libc::CLONE_NEWPID
+    | libc::CLONE_NEWNET
+    | libc::CLONE_NEWIPC
+    | libc::CLONE_NEWUTS
+    | libc::CLONE_NEWCGROUP;
+
 /// Attributes to set on a mount; see [`set_mount`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MountFlags(u64);

@@ -27,6 +27,8 @@ pub enum Step {
     Git,
     /// The init as a sealed file in memory.
     Init,
+    /// The container engine: its program, its image, the container it starts.
+    Engine,
     /// Mounts whose files change owner (as root only).
     IdMap,
     /// The user namespace and the six others.
@@ -61,12 +63,13 @@ pub enum Step {
 
 impl Step {
     /// All steps, in the order in which they are taken.
-    pub const ALL: [Self; 20] = [
+    pub const ALL: [Self; 21] = [
         Self::Plan,
         Self::Platform,
         Self::Layer,
         Self::Git,
         Self::Init,
+        Self::Engine,
         Self::IdMap,
         Self::Namespaces,
         Self::Root,
@@ -92,6 +95,7 @@ impl Step {
             Self::Layer => "session layer",
             Self::Git => "reading the git directory",
             Self::Init => "init in memory",
+            Self::Engine => "container engine",
             Self::Limits => "resource limits",
             Self::IdMap => "id-mapped mounts",
             Self::Namespaces => "namespaces",
@@ -149,6 +153,12 @@ pub enum Kind {
     Counters = 8,
     /// From a command's first process, on its first stream: its terminal.
     Terminal = 9,
+    /// From a container's first process, first of all: a [`Hello`].
+    Hello = 10,
+    /// To a container's first process: a [`Begin`]. The descriptors follow in frames of kind `Given`.
+    Begin = 11,
+    /// To a container's first process: some of the descriptors.
+    Given = 12,
 }
 
 impl Kind {
@@ -164,9 +174,50 @@ impl Kind {
             7 => Self::Ended,
             8 => Self::Counters,
             9 => Self::Terminal,
+            10 => Self::Hello,
+            11 => Self::Begin,
+            12 => Self::Given,
             _ => return None,
         })
     }
+}
+
+/// The argument that makes the init's program a container's first process.
+pub const IN_CONTAINER: &str = "container";
+/// Where a container finds what the gateway's side puts there: the program, the control socket, mounted directories.
+pub const CONTAINER_FOLDER: &str = "/run/enclos";
+/// The version of what a container's first process and the gateway's side say to each other.
+pub const CONTAINER_VERSION: u32 = 1;
+/// How a container's first process ends that cannot reach the control socket.
+pub const UNREACHABLE: u8 = 97;
+
+/// A container's first process is there, and waits.
+#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Hello {
+    /// What it speaks: [`CONTAINER_VERSION`].
+    pub version: u32,
+    /// The search path that the image names for its programs.
+    pub path: Option<String>,
+}
+
+/// What a container's first process gives the init that it starts.
+#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Begin {
+    /// In the order of the init's numbers from [`FIRST_FD`] on. One more descriptor comes before all those that are
+    /// sent: the init's program.
+    pub given: Vec<Source>,
+}
+
+/// Where a descriptor of the init comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Source {
+    /// It is sent.
+    Sent,
+    /// It is a detached mount of the directory or file with this number in [`CONTAINER_FOLDER`].
+    Mounted(u32),
 }
 
 /// Everything the init needs; directories come as descriptors.
@@ -175,6 +226,8 @@ impl Kind {
 pub struct Setup {
     /// Detached mount of the repository. `None`: the layer holds a copy of it.
     pub lower: Option<i32>,
+    /// Detached mount of what lies over it and differs from it.
+    pub over: Option<i32>,
     /// Detached mount of the session's layer: `upper`, `work`, `scratch/N/{upper,work}`, and `copy` if there is one.
     pub layer: i32,
     /// Whether a private `.git` is made.
@@ -187,6 +240,8 @@ pub struct Setup {
     pub limits: LimitsIn,
     /// Permission bits of the repository's root.
     pub root_mode: u32,
+    /// The system's folders are those of a container's image.
+    pub image: bool,
 }
 
 /// One more mount.

@@ -120,7 +120,7 @@ impl Stop {
             Self::Failed(errno) => {
                 let shown = String::from_utf8_lossy(path).escape_debug().to_string();
                 let place = if shown.is_empty() { "the repository".to_owned() } else { format!("`{shown}`") };
-                OpenError { step: STEP, message: format!("copying {place}"), source: Some(errno.into()) }
+                OpenError { source: Some(errno.into()), ..OpenError::new(STEP, format!("copying {place}")) }
             }
         }
     }

@@ -3,6 +3,7 @@
 //! calls on memory prepared beforehand: no allocation, no lock, no panic. It says that it is there, waits until its user
 //! numbers are mapped, becomes the agent, takes the mounts it needs, arranges its descriptors, and executes the init with
 //! one argument and an empty environment.
+use enclos_init::sys;
 use enclos_init::wire::{AGENT, CONTROL_FD, FIRST_FD, IMAGE_FD, Step, to_bytes};
 use std::io;
 use std::sync::atomic::AtomicI32;
@@ -77,14 +78,6 @@ pub(super) struct Child {
     root: bool,
 }
 
-const NAMESPACES: libc::c_int = libc::CLONE_NEWUSER
-    | libc::CLONE_NEWNS
-    | libc::CLONE_NEWPID
-    | libc::CLONE_NEWNET
-    | libc::CLONE_NEWIPC
-    | libc::CLONE_NEWUTS
-    | libc::CLONE_NEWCGROUP;
-
 impl Child {
     pub(super) fn new(
         ours: i32,
@@ -104,13 +97,13 @@ impl Child {
         let mut stack = vec![0u128; 2048];
         let top = stack.as_mut_ptr_range().end;
         let flags =
-            NAMESPACES | libc::CLONE_VM | libc::CLONE_VFORK | libc::CLONE_PARENT_SETTID | libc::SIGCHLD;
+            sys::NAMESPACES | libc::CLONE_VM | libc::CLONE_VFORK | libc::CLONE_PARENT_SETTID | libc::SIGCHLD;
         let this = std::ptr::from_mut(self).cast();
         // SAFETY: the child has a stack of its own. Stack, `self` and the number outlive its use of this memory, since
         // with CLONE_VFORK the call comes back only when the child has executed another program or ended; until then
         // nobody else uses them, and the error number that both would write belongs to this thread, which stands still.
         let pid = unsafe { libc::clone(new_process, top.cast(), flags, this, born.as_ptr()) };
-        enclos_init::sys::done(pid.into())
+        sys::done(pid.into())
     }
 
     fn become_init(&mut self) -> ! {

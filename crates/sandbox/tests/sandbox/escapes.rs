@@ -1,7 +1,7 @@
 //! Attempts to get out, with canaries outside that they must not reach. The rows are those of the shared cases when
 //! they are there, and the project's own in `tests/data/escapes.tsv` always.
 use crate::support::{Bench, Inside, Ran, everyone_and_powerless_root};
-use enclos_sandbox::{Command, Limits, Plan, open};
+use enclos_sandbox::{Backend, Command, Limits, Plan, open};
 use std::net::TcpListener;
 use std::os::fd::AsRawFd;
 use std::os::linux::net::SocketAddrExt;
@@ -120,32 +120,36 @@ fn attempt(plan: &Plan, (name, text): &(String, String)) -> Option<String> {
 
 #[test]
 fn no_way_out() {
-    everyone_and_powerless_root("escapes::no_way_out", || {
-        let shared = std::fs::read_to_string(SHARED).unwrap_or_default();
-        let all: Vec<_> = rows(OWN).into_iter().chain(rows(&shared)).collect();
-        assert!(all.len() >= 30);
-        let mut bench = Bench::new();
-        bench.plan.limits = Limits { memory_bytes: 1 << 30, command_seconds: 20, ..Limits::default() };
-        bench.plan.hidden = vec!["canary.sock".into()];
-        let canaries = Canaries::new(bench.repository());
-        // Most rows wait for something that does not come: four at a time.
-        let failed: Vec<String> = std::thread::scope(|scope| {
-            let parts: Vec<_> = (0..4)
-                .map(|part| {
-                    let mut plan = bench.plan.clone();
-                    plan.layer = bench.root.path().join(format!("layer-{part}"));
-                    let rows = all.iter().skip(part).step_by(4);
-                    scope.spawn(move || rows.filter_map(|row| attempt(&plan, row)).collect::<Vec<_>>())
-                })
-                .collect();
-            parts.into_iter().flat_map(|part| part.join().expect("ends")).collect()
-        });
-        assert!(failed.is_empty(), "{}", failed.join("\n"));
-        assert_eq!(std::fs::read_to_string(&canaries.victim).unwrap_or_default(), "victim\n");
-        for number in 0..9 {
-            let path = bench.repository().join(format!("f{number}.txt"));
-            assert_eq!(std::fs::read_to_string(path).expect("there"), format!("file {number}\n"));
-        }
-        assert!(!Path::new("/tmp/enc-pwned").exists());
+    everyone_and_powerless_root("escapes::no_way_out", || try_all(&Backend::Namespaces));
+}
+
+/// Tries every row with this around the sandbox.
+pub(crate) fn try_all(backend: &Backend) {
+    let shared = std::fs::read_to_string(SHARED).unwrap_or_default();
+    let all: Vec<_> = rows(OWN).into_iter().chain(rows(&shared)).collect();
+    assert!(all.len() >= 30);
+    let mut bench = Bench::new();
+    bench.plan.backend = backend.clone();
+    bench.plan.limits = Limits { memory_bytes: 1 << 30, command_seconds: 20, ..Limits::default() };
+    bench.plan.hidden = vec!["canary.sock".into()];
+    let canaries = Canaries::new(bench.repository());
+    // Most rows wait for something that does not come: four at a time.
+    let failed: Vec<String> = std::thread::scope(|scope| {
+        let parts: Vec<_> = (0..4)
+            .map(|part| {
+                let mut plan = bench.plan.clone();
+                plan.layer = bench.root.path().join(format!("layer-{part}"));
+                let rows = all.iter().skip(part).step_by(4);
+                scope.spawn(move || rows.filter_map(|row| attempt(&plan, row)).collect::<Vec<_>>())
+            })
+            .collect();
+        parts.into_iter().flat_map(|part| part.join().expect("ends")).collect()
     });
+    assert!(failed.is_empty(), "{}", failed.join("\n"));
+    assert_eq!(std::fs::read_to_string(&canaries.victim).unwrap_or_default(), "victim\n");
+    for number in 0..9 {
+        let path = bench.repository().join(format!("f{number}.txt"));
+        assert_eq!(std::fs::read_to_string(path).expect("there"), format!("file {number}\n"));
+    }
+    assert!(!Path::new("/tmp/enc-pwned").exists());
 }

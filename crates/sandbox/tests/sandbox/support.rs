@@ -1,6 +1,6 @@
 //! A repository and a layer in a temporary folder, a sandbox on them, and running a test as a plain user too.
 use enclos_sandbox::{
-    Command, Exit, FileError, FileOp, FileReply, Limits, Plan, Prefer, Sandbox, Stream, open,
+    Backend, Command, Exit, FileError, FileOp, FileReply, Limits, Plan, Prefer, Sandbox, Stream, open,
 };
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
@@ -108,12 +108,15 @@ impl Bench {
         }
         let plan = Plan {
             workspace,
+            over: None,
+            owner: None,
             layer: root.path().join("layer"),
             hidden: Vec::new(),
             git: None,
             mounts: Vec::new(),
             environment: Vec::new(),
             limits: Limits { command_seconds: 60, ..Limits::default() },
+            backend: Backend::Namespaces,
             workspace_by: Prefer::Overlay,
         };
         Self { root, plan }

@@ -164,7 +164,9 @@ fn settings(old: &Settings, new: &Settings) -> Vec<SettingChange> {
     for (((key, before), (_, after)), (_, strictest)) in pairs {
         let direction = match () {
             () if before == after => continue,
-            () if key == "execution.place" || key == "execution.output_keep" => Direction::Other,
+            () if matches!(key, "execution.place" | "execution.backend" | "execution.output_keep") => {
+                Direction::Other
+            }
             () if strictest == after => Direction::Harder,
             () if strictest == before => Direction::Softer,
             () => Direction::Other,

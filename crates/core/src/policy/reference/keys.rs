@@ -154,6 +154,13 @@ const EXECUTION: &[Key] = &[
         "the nearest scope chooses",
         "what is kept of an output over its limit: its beginning, or in a fifth of the room its end too",
     ),
+    setting(
+        "backend",
+        Form::Word(&["linux", "oci"]),
+        "of the machine",
+        "the highest scope fixes it",
+        "what is around a sandbox: the machine itself, or a container",
+    ),
     ACTIONS,
     MINUTES,
     EXTENSIONS,

@@ -1,8 +1,9 @@
 //! A small `/etc`: who the agent is, how names are looked up, and those parts of the host's that programs need to
 //! start (library cache, alternatives, certificates, settings of language runtimes). Never accounts, keys, hosts.
-use super::{directory, memory, seal};
+use super::{Shown, covered, directory, memory, seal};
 use crate::fault::{At, Done};
 use enclos_init::wire::Step;
+use std::io;
 use std::path::Path;
 
 const WRITTEN: [(&str, &str); 7] = [
@@ -48,9 +49,9 @@ const SHOWN: [&str; 20] = [
 const FAMILIES: [&str; 3] = ["java-", "python3", "php"];
 
 /// Builds it below the current directory.
-pub(super) fn make() -> Done<()> {
+pub(super) fn make(shown: Shown) -> Done<()> {
     directory(Step::System, "etc")?;
-    memory("etc", "mode=0755,size=1m,nr_inodes=1k").at(Step::System, "mounting `/etc`")?;
+    memory("etc", "mode=0755,size=8m,nr_inodes=1k").at(Step::System, "mounting `/etc`")?;
     for (path, text) in WRITTEN {
         std::fs::write(path, text).at(Step::System, &format!("writing `/{path}`"))?;
     }
@@ -60,27 +61,33 @@ pub(super) fn make() -> Done<()> {
         std::os::unix::fs::symlink(target, link).at(Step::System, &format!("linking `/{link}`"))?;
     }
     for path in SHOWN {
-        show(path)?;
+        show(shown, path)?;
     }
     for entry in std::fs::read_dir("/etc").into_iter().flatten().flatten() {
         if let Some(name) = entry.file_name().to_str()
             && FAMILIES.iter().any(|family| name.starts_with(family))
         {
-            show(&format!("etc/{name}"))?;
+            show(shown, &format!("etc/{name}"))?;
         }
     }
     seal("etc").at(Step::System, "making `/etc` read-only")
 }
 
-fn show(path: &str) -> Done<()> {
+fn show(shown: Shown, path: &str) -> Done<()> {
     let host = format!("/{path}");
     let Ok(kind) = std::fs::symlink_metadata(&host) else { return Ok(()) };
     let what = format!("showing `{host}`");
     if kind.is_dir() {
         directory(Step::System, path)?;
+        if shown == Shown::FromImage {
+            return covered(&host, path).at(Step::System, &what);
+        }
     } else if kind.is_file() {
         if let Some(parent) = Path::new(path).parent().and_then(Path::to_str) {
             directory(Step::System, parent)?;
+        }
+        if shown == Shown::FromImage {
+            return copy(&host, path).at(Step::System, &what);
         }
         std::fs::File::create_new(path).at(Step::System, &what)?;
     } else {
@@ -88,4 +95,11 @@ fn show(path: &str) -> Done<()> {
     }
     // Read-only with all of `/etc` at the end.
     rustix::mount::mount_bind_recursive(&host, path).at(Step::System, &what)
+}
+
+/// Writes the content of a file, and nothing else of it, to a new one.
+fn copy(from: &str, to: &str) -> io::Result<()> {
+    let mut from = std::fs::File::open(from)?;
+    let mut to = std::fs::File::create_new(to)?;
+    io::copy(&mut from, &mut to).map(drop)
 }

@@ -15,7 +15,7 @@ use crate::process::attach;
 use enclos_init::sys::MountFlags;
 use enclos_init::wire::{Setup, Step};
 use rustix::fs::{CWD, Mode, OFlags, ResolveFlags};
-use rustix::mount::{MountFlags as Flags, MoveMountFlags, OpenTreeFlags};
+use rustix::mount::{MountAttrFlags, MountFlags as Flags, MoveMountFlags, OpenTreeFlags};
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
@@ -30,8 +30,9 @@ pub(super) struct Built {
 /// Everything up to the point where commands may come.
 pub(super) fn apply(setup: &Setup, mask: &[u8]) -> Done<Built> {
     root::make()?;
-    let mut remarks = root::system()?;
-    etc::make()?;
+    let shown = if setup.image { Shown::FromImage } else { Shown::FromMachine };
+    let mut remarks = root::system(shown)?;
+    etc::make(shown)?;
     devices::proc_fs()?;
     devices::dev()?;
     devices::temporary(setup.limits.memory_bytes)?;
@@ -45,6 +46,25 @@ pub(super) fn apply(setup: &Setup, mask: &[u8]) -> Done<Built> {
     leave::seal()?;
     leave::privileges()?;
     Ok(Built { layer, remarks })
+}
+
+/// Where the system's folders come from.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Shown {
+    /// From this machine.
+    FromMachine,
+    /// From a container's image. A plain mount would name in the mount table where the engine keeps it.
+    FromImage,
+}
+
+/// Shows the directory `from` at `to` through an overlay without a place to write: a mount that is read-only alone would
+/// leave its sockets and named pipes connected to whoever serves them on the host.
+fn covered(from: &str, to: &str) -> io::Result<()> {
+    let copy = tree(from, true)?;
+    enclos_init::sys::set_mount(copy.as_fd(), MountFlags::READ_ONLY, true, None)?;
+    // On top of those before it, which their overlays hold already.
+    attach(copy.as_fd(), root::BELOW)?;
+    workspace::read_only(place(to)?.as_fd(), root::BELOW, MountAttrFlags::empty())
 }
 
 /// Makes the mount at `path` read-only, and all below it.

@@ -1,16 +1,11 @@
 //! The empty root in memory and the system's folders in it, read-only. Of the host only `/usr` (with its links), and
-//! `/opt` and the store of `/nix` where they exist; nothing of `/home`, `/root`, `/var`, `/run`, `/mnt`.
-//!
-//! A folder is seen through an overlay without a place to write: read-only alone would leave its sockets and named pipes
-//! connected to whoever serves them on the host.
-use super::workspace::read_only;
-use super::{attach, bind_read_only, directory, memory, place, tree};
+//! `/opt` and the store of `/nix` where they exist; nothing of `/home`, `/root`, `/var`, `/run`, `/mnt`. Each is seen
+//! through an overlay, so that nothing in it is connected to the host.
+use super::workspace::is_refusal;
+use super::{Shown, bind_read_only, covered, directory, memory};
 use crate::fault::{At, Done};
-use enclos_init::sys::{self, MountFlags};
 use enclos_init::wire::Step;
-use rustix::mount::{MountAttrFlags, MountPropagationFlags};
-use std::io;
-use std::os::fd::AsFd;
+use rustix::mount::MountPropagationFlags;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Component, Path};
 
@@ -19,6 +14,7 @@ const STAGE: &str = "/tmp";
 
 /// Beside the root, as seen from it: where the layers of the workspace are while it is made.
 pub(super) const LOWER: &str = "../lower";
+pub(super) const OVER: &str = "../over";
 pub(super) const LAYER: &str = "../layer";
 pub(super) const MASK: &str = "../mask";
 pub(super) const BELOW: &str = "../below";
@@ -33,7 +29,7 @@ pub(super) fn make() -> Done<()> {
     directory(Step::Root, &root)?;
     memory(&root, "mode=0755,size=16m,nr_inodes=16k").at(Step::Root, "mounting an empty root")?;
     std::env::set_current_dir(&root).at(Step::Root, "entering the empty root")?;
-    for path in [LOWER, LAYER, MASK, BELOW, NOTHING] {
+    for path in [LOWER, OVER, LAYER, MASK, BELOW, NOTHING] {
         directory(Step::Root, path)?;
     }
     for path in ["workspace", "run/git", "var/empty", "home/agent", "tmp", "proc", "opt"] {
@@ -51,18 +47,19 @@ pub(super) fn make() -> Done<()> {
 }
 
 /// The system's programs and libraries. Answers remarks on those that could not be shown through an overlay.
-pub(super) fn system() -> Done<Vec<String>> {
+pub(super) fn system(shown: Shown) -> Done<Vec<String>> {
     let mut remarks = Vec::new();
     for name in ["usr", "bin", "sbin", "lib", "lib32", "lib64", "libx32", "nix/store"] {
-        entry(&format!("/{name}"), name, Needed::Yes, &mut remarks)?;
+        entry(shown, &format!("/{name}"), name, Needed::Yes, &mut remarks)?;
     }
-    entry("/nix/var/nix/profiles", "nix/var/nix/profiles", Needed::No, &mut remarks)?;
+    let profiles = "nix/var/nix/profiles";
+    entry(shown, &format!("/{profiles}"), profiles, Needed::No, &mut remarks)?;
     let Ok(entries) = std::fs::read_dir("/opt") else { return Ok(remarks) };
     for found in entries.flatten() {
         if let Some(name) = found.file_name().to_str()
             && name != "toolchains"
         {
-            entry(&format!("/opt/{name}"), &format!("opt/{name}"), Needed::No, &mut remarks)?;
+            entry(shown, &format!("/opt/{name}"), &format!("opt/{name}"), Needed::No, &mut remarks)?;
         }
     }
     Ok(remarks)
@@ -76,11 +73,15 @@ enum Needed {
 }
 
 /// One system folder, or the link that stands for it.
-fn entry(host: &str, inside: &str, needed: Needed, remarks: &mut Vec<String>) -> Done<()> {
+fn entry(shown: Shown, host: &str, inside: &str, needed: Needed, remarks: &mut Vec<String>) -> Done<()> {
     let Ok(kind) = std::fs::symlink_metadata(host) else { return Ok(()) };
     if kind.is_dir() {
         directory(Step::System, inside)?;
-        let Err(error) = covered(host, inside) else { return Ok(()) };
+        let what = format!("showing `{host}`");
+        let error = match covered(host, inside) {
+            Err(error) if shown == Shown::FromMachine && is_refusal(&error) => error,
+            done => return done.at(Step::System, &what),
+        };
         if needed == Needed::No {
             remarks.push(format!("`{host}` is not shown: the kernel takes it into no overlay ({error})"));
             return Ok(());
@@ -90,7 +91,7 @@ fn entry(host: &str, inside: &str, needed: Needed, remarks: &mut Vec<String>) ->
             "`{host}` is shown as it is, with the sockets that root may have put there: the kernel takes it into no \
              overlay ({error})"
         ));
-        return bind_read_only(host, inside).at(Step::System, &format!("showing `{host}`"));
+        return bind_read_only(host, inside).at(Step::System, &what);
     }
     if !kind.is_symlink() {
         return Ok(());
@@ -100,14 +101,6 @@ fn entry(host: &str, inside: &str, needed: Needed, remarks: &mut Vec<String>) ->
         std::os::unix::fs::symlink(&target, inside).at(Step::System, &format!("linking `{host}`"))?;
     }
     Ok(())
-}
-
-/// Shows a folder through an overlay.
-fn covered(host: &str, inside: &str) -> io::Result<()> {
-    let copy = tree(host, true)?;
-    sys::set_mount(copy.as_fd(), MountFlags::READ_ONLY, true, None)?;
-    attach(copy.as_fd(), BELOW)?;
-    read_only(place(inside)?.as_fd(), BELOW, MountAttrFlags::empty())
 }
 
 /// A link is copied when it names nothing but `/usr` or `/opt`, so that no path of the host shows.

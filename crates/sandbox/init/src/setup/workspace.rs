@@ -1,8 +1,8 @@
 //! The workspace: an overlay of the session's layer over a mask over the repository. Hidden names are whiteouts in the
-//! mask, which lives in memory; the repository itself is only ever a lower layer. Where the kernel takes no such overlay
-//! the layer holds a copy of the repository, made without the hidden names, and that is mounted with the same flags. At
-//! the end it is proved that the agent can write.
-use super::root::{LAYER, LOWER, MASK, NOTHING};
+//! mask, which lives in memory; the repository itself is only ever a lower layer, and so is what lies over it on a host
+//! that has it in two parts. Where the kernel takes no such overlay the layer holds a copy of the repository, made without
+//! the hidden names, and that is mounted with the same flags. At the end it is proved that the agent can write.
+use super::root::{LAYER, LOWER, MASK, NOTHING, OVER};
 use super::{attach, memory, place, put, tree};
 use crate::fault::{At, Done, refused};
 use crate::given;
@@ -24,28 +24,36 @@ pub(super) fn make(setup: &Setup, mask: &[u8]) -> Done<OwnedFd> {
     let point = place("workspace").at(STEP, "finding the place of the workspace")?;
     match setup.lower {
         None => copied(point.as_fd())?,
-        Some(lower) => {
-            let lower = given(lower)?;
-            sys::set_mount(lower.as_fd(), MountFlags::READ_ONLY, true, None)
-                .at(STEP, "making the repository read-only")?;
-            attach(lower.as_fd(), LOWER).at(STEP, "taking in the repository")?;
-            belongs(LOWER, "repository")?;
-            belongs("../layer/upper", "session's layer")?;
-            memory(MASK, "mode=0755,size=64m").at(STEP, "mounting the mask")?;
-            cover(setup.git.is_some(), mask)?;
-            overlay(point.as_fd(), "../mask/git:../mask/hide:../lower", LAYER).map_err(|error| {
-                let no_overlay = is_refusal(&error);
-                Failure {
-                    step: STEP,
-                    message: "mounting the overlay".into(),
-                    errno: error.raw_os_error().unwrap_or(0),
-                    no_overlay,
-                }
-            })?;
-        }
+        Some(lower) => over_repository(point.as_fd(), lower, setup, mask)?,
     }
     rustix::fs::openat(CWD, LAYER, OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())
         .at(STEP, "keeping the layer for the disk watch")
+}
+
+/// Mounts the overlay over the repository.
+fn over_repository(point: BorrowedFd<'_>, lower: i32, setup: &Setup, mask: &[u8]) -> Done<()> {
+    let mut below = vec![(lower, LOWER, "repository")];
+    below.extend(setup.over.map(|over| (over, OVER, "tree over the repository")));
+    for (number, path, name) in below {
+        let tree = given(number)?;
+        sys::set_mount(tree.as_fd(), MountFlags::READ_ONLY, true, None)
+            .at(STEP, &format!("making the {name} read-only"))?;
+        attach(tree.as_fd(), path).at(STEP, &format!("taking in the {name}"))?;
+        belongs(path, name)?;
+    }
+    belongs("../layer/upper", "session's layer")?;
+    memory(MASK, "mode=0755,size=64m").at(STEP, "mounting the mask")?;
+    cover(setup.git.is_some(), mask)?;
+    let lower = match setup.over {
+        None => "../mask/git:../mask/hide:../lower",
+        Some(_) => "../mask/git:../mask/hide:../over:../lower",
+    };
+    overlay(point, lower, LAYER).map_err(|error| Failure {
+        step: STEP,
+        message: "mounting the overlay".into(),
+        no_overlay: is_refusal(&error),
+        errno: error.raw_os_error().unwrap_or(0),
+    })
 }
 
 /// Mounts the copy, with the flags that the overlay would have.
