@@ -10,7 +10,8 @@ use enclos_gateway::changeset::{
 use enclos_sandbox::{Backend, Command, Limits, Plan, Prefer, open};
 
 fn base() -> Tree {
-    let numbered = |count: usize| (0..count).map(|n| format!("line {n}\n")).collect::<String>();
+    let numbered =
+        |count: usize| (0..count).map(|n| "line ".to_owned() + &n.to_string() + "\n").collect::<String>();
     tree([
         ("edited.txt", file(numbered(20))),
         ("renamed.txt", file(numbered(30))),
