@@ -109,20 +109,31 @@ pub(crate) struct Order<'a> {
     pub(crate) git: bool,
 }
 
+/// How the workspace of one opening is made.
+pub(crate) struct Made {
+    pub(crate) workspace: Workspace,
+    /// The copy can be the upper layer of an overlay over nothing.
+    pub(crate) over_nothing: bool,
+}
+
 /// How the workspace is made: with the copy that the layer holds, with one that is made now because of `since` or of what is
 /// known, or as an overlay.
-pub(crate) fn choose(plan: &Plan, order: &Order<'_>, since: Option<String>) -> Result<Workspace, OpenError> {
-    if is_in(order.layer) {
-        return provide(order, "").map(Workspace::Copy);
-    }
-    if !is_allowed(plan) || has_overlay(order.layer)? {
-        return Ok(Workspace::Overlay);
-    }
-    let since = match since {
-        Some(since) => Some(since),
-        None => needed(plan, order.layer)?,
+pub(crate) fn choose(plan: &Plan, order: &Order<'_>, since: Option<String>) -> Result<Made, OpenError> {
+    let since = if is_in(order.layer) {
+        Some(String::new())
+    } else if !is_allowed(plan) || has_overlay(order.layer)? {
+        None
+    } else {
+        match since {
+            Some(since) => Some(since),
+            None => needed(plan, order.layer)?,
+        }
     };
-    since.map_or(Ok(Workspace::Overlay), |since| provide(order, &since).map(Workspace::Copy))
+    let Some(since) = since else {
+        return Ok(Made { workspace: Workspace::Overlay, over_nothing: false });
+    };
+    let workspace = Workspace::Copy(provide(order, &since)?);
+    Ok(Made { workspace, over_nothing: keeps_marks(order.layer)? })
 }
 
 /// Makes the copy, because of `since`, or finds the one of an earlier opening.

@@ -77,7 +77,7 @@ fn attempt(plan: &Plan, start: Instant, since: Option<String>) -> Result<Sandbox
     let made = copy::choose(plan, &order, since)?;
 
     let mut given = Handover::new(identity, layer.owner);
-    let mut setup = set_up(plan, git, root_mode, made == Workspace::Overlay, &mut given)?;
+    let mut setup = set_up(plan, git, root_mode, &made, &mut given)?;
     given.descriptor(layer.lock.try_clone().at(Step::Layer, "keeping the lock")?);
     let list = std::mem::take(&mut given.list);
     let mut life = match &plan.backend {
@@ -105,7 +105,7 @@ fn attempt(plan: &Plan, start: Instant, since: Option<String>) -> Result<Sandbox
         unopened
     })?;
     put_limits_in_force(&life)?;
-    let report = report(&life, identity, ready, made, start);
+    let report = report(&life, identity, ready, made.workspace, start);
     Ok(Sandbox::new(life, plan.limits.clone(), report))
 }
 

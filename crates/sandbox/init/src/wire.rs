@@ -226,6 +226,8 @@ pub enum Source {
 pub struct Setup {
     /// Detached mount of the repository. `None`: the layer holds a copy of it.
     pub lower: Option<i32>,
+    /// A copy can be the upper layer of an overlay over nothing, in which the mount table names no place of the host.
+    pub over_nothing: bool,
     /// Detached mount of what lies over it and differs from it.
     pub over: Option<i32>,
     /// Detached mount of the session's layer: `upper`, `work`, `scratch/N/{upper,work}`, and `copy` if there is one.

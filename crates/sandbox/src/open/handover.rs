@@ -1,10 +1,12 @@
 //! What the init is handed: its set-up, and the descriptors that it names by number, in their order.
+use crate::copy::Made;
 use crate::error::{OpenError, Place};
 use crate::git;
 use crate::idmap::{Mapper, plain_tree};
 use crate::launch::Given;
 use crate::plan::{Access, Backend, Plan};
 use crate::platform::Identity;
+use crate::report::Workspace;
 use enclos_init::wire::{FIRST_FD, GitCopy, LimitsIn, MountIn, PrivateGit, Setup, Step};
 use std::os::fd::OwnedFd;
 use std::path::Path;
@@ -53,15 +55,17 @@ impl Handover {
     }
 }
 
-/// The init's set-up, and with it the descriptors that it names. Without an `overlay` the layer holds a copy.
+/// The init's set-up, and with it the descriptors that it names. The workspace is `made` already, or will be an overlay.
 pub(super) fn set_up(
     plan: &Plan,
     git: Option<git::Private>,
     root_mode: u32,
-    overlay: bool,
+    made: &Made,
     given: &mut Handover,
 ) -> Result<Setup, OpenError> {
-    let lower = overlay.then(|| given.tree(&plan.workspace, "the repository")).transpose()?;
+    let lower = (made.workspace == Workspace::Overlay)
+        .then(|| given.tree(&plan.workspace, "the repository"))
+        .transpose()?;
     let over =
         plan.over.as_deref().map(|over| given.tree(over, "the tree over the repository")).transpose()?;
     let layer = given.layer(&plan.layer)?;
@@ -83,6 +87,7 @@ pub(super) fn set_up(
     }
     Ok(Setup {
         lower,
+        over_nothing: made.over_nothing,
         over,
         layer,
         git,

@@ -179,6 +179,11 @@ fn a_copy_holds_what_may_be_seen_and_nothing_else() {
         // The flags of the mount are the overlay's.
         let options = inside.out("grep ' /workspace ' /proc/self/mountinfo");
         assert!(options.contains("nosuid") && options.contains("nodev"), "{options}");
+        let name = bench.root.path().file_name().expect("a name").to_string_lossy().into_owned();
+        assert!(
+            !inside.out("cat /proc/self/mountinfo").contains(&name),
+            "the mount table names nothing of the host"
+        );
         assert_ne!(inside.run("mknod d b 8 0").exit.code, Some(0));
         drop(inside);
         assert_eq!(changes(&bench), Vec::<String>::new());

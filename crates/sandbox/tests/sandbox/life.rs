@@ -17,7 +17,12 @@ fn deprived() {
     let bench = Bench::new();
     seccompiler::apply_filter_all_threads(&program).expect("in force");
     match open(&bench.plan) {
-        Ok(sandbox) => println!("step: none, {}", sandbox.report().workspace.word()),
+        Ok(sandbox) => {
+            let report = sandbox.report().clone();
+            let inside = crate::support::Inside { sandbox };
+            inside.out("echo x > new; mkdir d; rm -r d; mkdir d; rm f1.txt; grep -q ' /workspace .*nosuid,nodev' /proc/self/mountinfo");
+            println!("step: none, {}, {}", report.workspace.word(), report.missing.join("; "));
+        }
         Err(error) => println!("step: {:?}", error.step),
     }
 }
@@ -50,7 +55,7 @@ fn a_layer_that_cannot_be_had_fails_the_opening_by_name() {
                 .output()
                 .expect("this program again");
             let text = String::from_utf8_lossy(&output.stdout);
-            assert!(text.contains(&format!("step: {step}\n")), "without call {call}, not {step}: {text}");
+            assert!(text.contains(&format!("step: {step}")), "without call {call}, not {step}: {text}");
         }
     });
 }

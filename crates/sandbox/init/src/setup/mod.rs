@@ -36,7 +36,8 @@ pub(super) fn apply(setup: &Setup, mask: &[u8]) -> Done<Built> {
     devices::proc_fs()?;
     devices::dev()?;
     devices::temporary(setup.limits.memory_bytes)?;
-    let layer = workspace::make(setup, mask)?;
+    let (layer, remark) = workspace::make(setup, mask)?;
+    remarks.extend(remark);
     if let Some(git) = &setup.git {
         remarks.extend(private_git::make(git, setup.lower.is_none())?);
     }

@@ -16,18 +16,20 @@ use std::os::unix::fs::MetadataExt;
 
 const STEP: Step = Step::Workspace;
 
-/// Mounts it at `workspace` in the new root. Answers the layer's directory.
-pub(super) fn make(setup: &Setup, mask: &[u8]) -> Done<OwnedFd> {
+/// Mounts it at `workspace` in the new root. Answers the layer's directory, and what is not as it should be.
+pub(super) fn make(setup: &Setup, mask: &[u8]) -> Done<(OwnedFd, Option<String>)> {
     let layer = given(setup.layer)?;
     sys::set_mount(layer.as_fd(), MountFlags::PLAIN, true, None).at(STEP, "guarding the session's layer")?;
     attach(layer.as_fd(), LAYER).at(STEP, "taking in the session's layer")?;
     let point = place("workspace").at(STEP, "finding the place of the workspace")?;
+    let mut remark = None;
     match setup.lower {
-        None => copied(point.as_fd())?,
+        None => remark = copied(point.as_fd(), setup.over_nothing)?,
         Some(lower) => over_repository(point.as_fd(), lower, setup, mask)?,
     }
-    rustix::fs::openat(CWD, LAYER, OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())
-        .at(STEP, "keeping the layer for the disk watch")
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let layer = rustix::fs::openat(CWD, LAYER, flags, Mode::empty());
+    Ok((layer.at(STEP, "keeping the layer for the disk watch")?, remark))
 }
 
 /// Mounts the overlay over the repository.
@@ -56,14 +58,22 @@ fn over_repository(point: BorrowedFd<'_>, lower: i32, setup: &Setup, mask: &[u8]
     })
 }
 
-/// Mounts the copy, with the flags that the overlay would have.
-fn copied(point: BorrowedFd<'_>) -> Done<()> {
+/// Mounts the copy, with the flags that the overlay over the repository would have: below an overlay over nothing, or as it
+/// is where the kernel takes none.
+fn copied(point: BorrowedFd<'_>, over_nothing: bool) -> Done<Option<String>> {
     const COPY: &str = "../layer/copy";
     belongs(COPY, "copy of the repository")?;
     let what = "mounting the copy of the repository";
+    if over_nothing {
+        match overlay_in(point, NOTHING, COPY, "../layer/work") {
+            Err(error) if is_refusal(&error) => {}
+            done => return done.map(|()| None).at(STEP, what),
+        }
+    }
     let copy = tree(COPY, false).at(STEP, what)?;
     sys::set_mount(copy.as_fd(), MountFlags::PLAIN, false, None).at(STEP, what)?;
-    put(copy.as_fd(), point).at(STEP, what)
+    put(copy.as_fd(), point).at(STEP, what)?;
+    Ok(Some("the mount table names the folder of the session's layer".to_owned()))
 }
 
 fn belongs(path: &str, name: &str) -> Done<()> {
@@ -84,10 +94,13 @@ pub(super) fn is_refusal(error: &io::Error) -> bool {
 /// An overlay on a place, whose changes go to `upper` and `work` in the folder `changes`. The names are relative: the
 /// mount table shows them, and they lead nowhere.
 pub(super) fn overlay(point: BorrowedFd<'_>, lower: &str, changes: &str) -> io::Result<()> {
-    let (upper, work) = (format!("{changes}/upper"), format!("{changes}/work"));
+    overlay_in(point, lower, &format!("{changes}/upper"), &format!("{changes}/work"))
+}
+
+fn overlay_in(point: BorrowedFd<'_>, lower: &str, upper: &str, work: &str) -> io::Result<()> {
     let more = [
-        ("upperdir", upper.as_str()),
-        ("workdir", &work),
+        ("upperdir", upper),
+        ("workdir", work),
         ("redirect_dir", "nofollow"),
         ("metacopy", "off"),
         ("index", "off"),
