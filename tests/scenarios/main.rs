@@ -12,6 +12,7 @@ mod configuration;
 mod errors;
 mod harness;
 mod host;
+mod inside;
 mod journal;
 mod killed;
 mod lab;

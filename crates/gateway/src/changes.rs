@@ -19,6 +19,8 @@ use crate::session::{Facts, facts};
 
 /// Names of files in one entry of the journal.
 const NAMED: usize = 200;
+/// Files that one remark names.
+const REMARKED: usize = 5;
 
 /// Which files a person accepts.
 #[derive(Clone, Debug, Default)]
@@ -163,6 +165,22 @@ pub(crate) fn told(set: &ChangeSet) -> Body {
     }
 }
 
+/// What a person should know of a change set besides its flags: what is committed elsewhere, and what git keeps otherwise.
+pub(crate) fn remarks(root: &Path, set: &ChangeSet) -> Vec<String> {
+    let git = Some(root.join(".git")).filter(|git| git.symlink_metadata().is_ok());
+    let repo = crate::repo::Repo { root: root.to_owned(), git };
+    let mut remarks = repo.remarks(set.files.iter().map(|file| file.path.as_str()));
+    let lfs = changeset::kept_by_lfs(root, set);
+    if !lfs.is_empty() {
+        let named: Vec<String> = lfs.iter().take(REMARKED).map(|path| format!("`{path}`")).collect();
+        let more = lfs.len().saturating_sub(REMARKED);
+        let more = if more == 0 { String::new() } else { format!(" and {more} more") };
+        let named = named.join(", ");
+        remarks.push(format!("kept by Git LFS, which makes a pointer of it when you commit: {named}{more}"));
+    }
+    remarks
+}
+
 /// The whole change set, to be shown.
 pub(crate) fn view(repo: &Path, layer: &Path) -> Result<ChangeSetView, ApiError> {
     let mut workspace = Workspace::open(repo, layer).map_err(|error| failed(&error))?;
@@ -184,6 +202,7 @@ pub(crate) fn view(repo: &Path, layer: &Path) -> Result<ChangeSetView, ApiError>
         deletions: set.deletions as u64,
         ignored: set.ignored as u64,
         refused: refused.collect(),
+        remarks: remarks(repo, &set),
         digest: set.digest.as_str().to_owned(),
         patch: String::from_utf8_lossy(&patch.bytes).into_owned(),
     })

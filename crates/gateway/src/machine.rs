@@ -33,7 +33,8 @@ pub(crate) fn run(
 ) -> Result<SandboxRun, ApiError> {
     effects::expect_sandbox();
     let layer = Scratch::make().map_err(|error| ApiError::new(Fault::Internal, error.to_string()))?;
-    let shown = target.repo.survey(target.uid);
+    let admitted = session::admitted(policy)?;
+    let shown = target.repo.survey(target.uid, &admitted);
     let (plan, _) = session::plan(policy, config, target.repo, target.home.as_deref(), &layer.0)?;
     let plan = Plan { hidden: shown.hidden, ..plan };
     let started = Instant::now();
@@ -60,6 +61,7 @@ pub(crate) fn run(
         "processes": {"limit": plan.limits.processes, "held_by": format!("{:?}", report.processes)},
         "cpus": {"limit": plan.limits.cpus, "held_by": format!("{:?}", report.cpus)},
         "disk_bytes": {"limit": plan.limits.disk_bytes, "held_by": format!("{:?}", report.disk)},
+        "workspace": report.workspace.word(),
         "isolation": format!("{:?}", report.level).to_lowercase(),
     });
     let closing = Instant::now();

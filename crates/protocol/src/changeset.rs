@@ -40,6 +40,9 @@ pub struct ChangeSetView {
     pub ignored: u64,
     /// What can never be applied, with why.
     pub refused: Vec<Flagged>,
+    /// What a person should know besides: what is committed elsewhere, what git keeps otherwise.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub remarks: Vec<String>,
     /// Digest of the set.
     pub digest: String,
     /// The patch, as `git apply` takes it.

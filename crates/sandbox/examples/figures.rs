@@ -1,6 +1,6 @@
 //! Figures of the sandbox that need one program to hold it: openings a second with two workers, the memory of an idle
 //! init, how long 200 spinning processes live on, and a flood of output. Prints one JSON object; `cargo xtask bench` reads it.
-use enclos_sandbox::{Command, Limits, Plan, Sandbox, open};
+use enclos_sandbox::{Command, Limits, Plan, Prefer, Sandbox, open};
 use std::collections::BTreeMap;
 use std::error::Error;
 use std::path::Path;
@@ -44,6 +44,7 @@ fn plan(root: &Path, layer: &str) -> Plan {
         environment: Vec::new(),
         limits: Limits::default(),
         backend: enclos_sandbox::Backend::Namespaces,
+        workspace_by: Prefer::Overlay,
     }
 }
 

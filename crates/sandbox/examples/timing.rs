@@ -4,7 +4,7 @@
     clippy::disallowed_methods,
     reason = "the plain command is what the sandboxed one is measured against"
 )]
-use enclos_sandbox::{Command, Limits, Plan, open};
+use enclos_sandbox::{Command, Limits, Plan, Prefer, open};
 use std::time::{Duration, Instant};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -25,6 +25,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         environment: Vec::new(),
         limits: Limits::default(),
         backend: enclos_sandbox::Backend::Namespaces,
+        workspace_by: Prefer::Overlay,
     };
     let (mut opens, mut closes, mut runs, mut beside) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     for round in 0..rounds + 3 {

@@ -2,7 +2,8 @@
 //!
 //! The walk costs what was written, never what the repository holds. It goes by directory descriptors only, follows
 //! no link and leaves neither tree, reads no `.git` and runs no git, and trusts nothing that it finds: the upper
-//! layer was filled by an agent. What cannot travel as a file, a link or an executable bit is refused by name.
+//! layer was filled by an agent. What cannot travel as a file, a link or an executable bit is refused by name. Where the
+//! session worked in a copy, the layer above is worked out from what it was, and walked alike.
 //!
 //! It decides what changed between two trees. Whether the lower one is still the tree that the session was opened
 //! on, what is ignored and what a person must look at twice is decided by its caller.
@@ -12,6 +13,7 @@ mod names;
 mod put_back;
 #[cfg(test)]
 mod tests;
+mod touched;
 mod tree;
 mod upper;
 mod walk;
@@ -29,7 +31,11 @@ pub use put_back::{PutBack, Wanted};
 pub use tree::{Entry, Kind, Special, Stamp, Tree};
 pub use upper::{Inventory, Lying, Upper};
 
+use crate::copy;
 use mask::Mask;
+use touched::Touched;
+pub(crate) use tree::describe;
+pub(crate) use upper::open_beneath;
 
 /// The most entries of both trees that one walk looks at.
 pub const MAX_ENTRIES: usize = 1_000_000;
@@ -39,6 +45,8 @@ pub const MAX_ENTRIES: usize = 1_000_000;
 pub struct Layer {
     base: Tree,
     upper: Tree,
+    /// What of the layer above counts, when that is a copy.
+    touched: Option<Touched>,
     mask: Mask,
 }
 
@@ -130,16 +138,29 @@ pub enum LayerError {
         /// What the system said.
         source: io::Error,
     },
+    /// The session works in a copy of the tree.
+    #[error("this session works in a copy of the tree, of which no earlier moment is kept")]
+    Copied,
     /// More entries than a walk may look at.
     #[error("the workspace holds more than {MAX_ENTRIES} changed entries; a smaller task is needed")]
     TooMany,
 }
 
 impl Layer {
-    /// Opens a tree and the layer directory of a session on it, which holds `upper`. `hidden` are the paths of the tree
-    /// that the session was not shown.
-    pub fn open(base: &Path, layer: &Path, hidden: BTreeSet<String>) -> Result<Self, LayerError> {
-        Ok(Self { base: open(base)?, upper: open(&layer.join("upper"))?, mask: Mask(hidden) })
+    /// Opens a tree and the layer directory of a session on it, which holds `upper` or a copy. `hidden` are the paths of
+    /// the tree that the session was not shown.
+    pub fn open(base: &Path, layer: &Path, mut hidden: BTreeSet<String>) -> Result<Self, LayerError> {
+        let (base, upper) = (open(base)?, open(&written(layer))?);
+        if !is_copy(layer) {
+            return Ok(Self { base, upper, touched: None, mask: Mask(hidden) });
+        }
+        let failed = |source: io::Error| LayerError::Open { path: layer.join(copy::LIST), source };
+        let folder = Tree::open(layer).map_err(failed)?;
+        let manifest = copy::list(folder.root()).map_err(failed)?;
+        let withheld = manifest.withheld.iter().filter_map(|path| str::from_utf8(path).ok());
+        hidden.extend(withheld.map(str::to_owned));
+        let touched = Touched::of(&Upper::of_copy(layer)?, &manifest)?;
+        Ok(Self { base, upper, touched: Some(touched), mask: Mask(hidden) })
     }
 
     /// The tree below.
@@ -157,6 +178,16 @@ impl Layer {
     pub fn changes(&self, keep: &mut dyn FnMut(&str, bool) -> bool) -> Result<Changes, LayerError> {
         walk::walk(self, keep)
     }
+}
+
+/// Whether the session of a layer directory works in a copy.
+pub fn is_copy(layer: &Path) -> bool {
+    layer.join(copy::TREE).symlink_metadata().is_ok_and(|found| found.is_dir())
+}
+
+/// Where in a layer directory lies what the session wrote.
+pub fn written(layer: &Path) -> PathBuf {
+    layer.join(if is_copy(layer) { copy::TREE } else { "upper" })
 }
 
 /// Opens a tree, naming it when that fails.

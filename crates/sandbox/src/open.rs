@@ -1,20 +1,20 @@
 //! Opening a sandbox. The steps are in their own modules; here is their order, and that everything made so far goes
 //! away when one fails.
+mod handover;
+
 use crate::cgroup::Groups;
 use crate::error::{OpenError, Place};
-use crate::idmap::{Mapper, plain_tree};
 use crate::launch::{self, Given, Launch};
 use crate::oci::{self, Oci};
 use crate::plan::{Access, Backend, Limits, Plan};
 use crate::platform::{self, Identity};
-use crate::report::{Enforcer, Level, Report};
+use crate::report::{Enforcer, Level, Report, Workspace};
 use crate::sandbox::{Life, Sandbox};
 use crate::state::{self, Layer};
-use crate::{git, mask};
+use crate::{copy, git, mask};
 use enclos_init::channel::{self, Frame};
-use enclos_init::wire::{
-    Counters, FIRST_FD, Failure, GitCopy, Kind, LimitsIn, MountIn, PrivateGit, Ready, Setup, Step,
-};
+use enclos_init::wire::{Counters, Failure, Kind, Ready, Setup, Step};
+use handover::{Handover, set_up};
 use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::thread::CpuSet;
 use std::io;
@@ -26,11 +26,39 @@ use std::time::{Duration, Instant};
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Opens a sandbox as the plan says, or fails with the step that failed.
+///
+/// One refusal leads to a second try: that the kernel takes no overlay of these folders. Then the workspace is a copy, if
+/// the session has written nothing yet. The confinement is the same.
 pub fn open(plan: &Plan) -> Result<Sandbox, OpenError> {
     let start = Instant::now();
     plan.check()?;
     platform::check()?;
     launch::make_ready();
+    match attempt(plan, start, None) {
+        Err(Unopened { error, no_overlay: true }) => {
+            let why = error.source.as_ref().map_or_else(|| error.message.clone(), ToString::to_string);
+            let since = format!("the kernel takes no overlay of these folders ({why})");
+            attempt(plan, start, Some(since)).map_err(|unopened| unopened.error)
+        }
+        other => other.map_err(|unopened| unopened.error),
+    }
+}
+
+/// Why an attempt failed.
+struct Unopened {
+    error: OpenError,
+    /// The kernel takes no overlay of these folders, and a copy may take its place.
+    no_overlay: bool,
+}
+
+impl From<OpenError> for Unopened {
+    fn from(error: OpenError) -> Self {
+        Self { error, no_overlay: false }
+    }
+}
+
+/// One attempt, with a copy because of `since`, or as the plan and the layer say.
+fn attempt(plan: &Plan, start: Instant, since: Option<String>) -> Result<Sandbox, Unopened> {
     let identity = platform::identity();
     let workspace = open_folder(&plan.workspace).at(Step::Plan, "opening the repository")?;
     let root_mode = rustix::fs::fstat(&workspace).at(Step::Plan, "looking at the repository")?.st_mode;
@@ -38,9 +66,18 @@ pub fn open(plan: &Plan) -> Result<Sandbox, OpenError> {
     let layer = state::prepare(&plan.layer, identity, plan.owner, root_mode, thrown_away)?;
     let hidden = mask::compute(&workspace, &plan.hidden)?;
     let git = plan.git.as_deref().map(|git| git::read(git, &plan.workspace)).transpose()?;
+    let order = copy::Order {
+        from: &workspace,
+        layer: &layer.directory,
+        hidden: &hidden,
+        owner: (identity == Identity::Root).then_some(layer.owner),
+        ceiling: plan.limits.disk_bytes,
+        git: git.is_some(),
+    };
+    let made = copy::choose(plan, &order, since)?;
 
     let mut given = Handover::new(identity, layer.owner);
-    let mut setup = set_up(plan, git, root_mode, &mut given)?;
+    let mut setup = set_up(plan, git, root_mode, &made, &mut given)?;
     given.descriptor(layer.lock.try_clone().at(Step::Layer, "keeping the lock")?);
     let list = std::mem::take(&mut given.list);
     let mut life = match &plan.backend {
@@ -62,9 +99,13 @@ pub fn open(plan: &Plan) -> Result<Sandbox, OpenError> {
             share_processors(life.shared.started.pid, plan.limits.cpus)?;
         }
     }
-    let ready = wait_until_ready(&life)?;
+    let ready = wait_until_ready(&life).map_err(|mut unopened| {
+        // A session that has written something goes on with what it wrote, or not at all.
+        unopened.no_overlay &= copy::may_begin(plan, &life.layer.directory);
+        unopened
+    })?;
     put_limits_in_force(&life)?;
-    let report = report(&life, identity, &ready, start);
+    let report = report(&life, identity, ready, made.workspace, start);
     Ok(Sandbox::new(life, plan.limits.clone(), report))
 }
 
@@ -98,131 +139,30 @@ fn open_folder(path: &Path) -> io::Result<OwnedFd> {
     Ok(rustix::fs::open(path, flags, Mode::empty())?)
 }
 
-/// What the init gets by number, in order.
-struct Handover {
-    list: Vec<Given>,
-    mapper: Option<Mapper>,
-}
-
-impl Handover {
-    fn new(identity: Identity, owner: (u32, u32)) -> Self {
-        let mapper = (identity == Identity::Root).then(|| Mapper::new(owner));
-        Self { list: Vec::new(), mapper }
-    }
-
-    fn put(&mut self, given: Given) -> i32 {
-        let number = FIRST_FD.saturating_add(i32::try_from(self.list.len()).unwrap_or(i32::MAX));
-        self.list.push(given);
-        number
-    }
-
-    fn descriptor(&mut self, fd: OwnedFd) -> i32 {
-        self.put(Given::Open(fd))
-    }
-
-    /// A mount of the host's `path`, its owner mapped when root runs this.
-    fn tree(&mut self, path: &Path, what: &str) -> Result<i32, OpenError> {
-        let given = match &mut self.mapper {
-            None => Given::Tree(path.to_owned()),
-            Some(mapper) => {
-                let tree = mapper.tree(path);
-                Given::Open(tree.at(Step::IdMap, &format!("giving {what} to a user of the sandbox's own"))?)
-            }
-        };
-        Ok(self.put(given))
-    }
-
-    /// A mount of the layer, which belongs to the sandbox's user already.
-    fn layer(&mut self, path: &Path) -> Result<i32, OpenError> {
-        let given = match self.mapper {
-            None => Given::Tree(path.to_owned()),
-            Some(_) => Given::Open(plain_tree(path).at(Step::Layer, "mounting the layer")?),
-        };
-        Ok(self.put(given))
-    }
-}
-
-/// The init's set-up, and with it the descriptors that it names.
-fn set_up(
-    plan: &Plan,
-    git: Option<git::Private>,
-    root_mode: u32,
-    given: &mut Handover,
-) -> Result<Setup, OpenError> {
-    let lower = given.tree(&plan.workspace, "the repository")?;
-    let over =
-        plan.over.as_deref().map(|over| given.tree(over, "the tree over the repository")).transpose()?;
-    let layer = given.layer(&plan.layer)?;
-    let git = git.map(|git| private_git(git, given)).transpose()?;
-    let mut mounts = Vec::new();
-    let mut scratch = 0..;
-    for mount in &plan.mounts {
-        let shown = mount.host.display();
-        let kind = std::fs::metadata(&mount.host).at(Step::Mounts, &format!("looking at `{shown}`"))?;
-        mounts.push(MountIn {
-            tree: given.tree(&mount.host, &format!("`{shown}`"))?,
-            inside: mount.inside.to_string_lossy().into_owned(),
-            scratch: if mount.access == Access::ThrowAway { scratch.next() } else { None },
-            file: !kind.is_dir(),
-        });
-    }
-    Ok(Setup {
-        lower,
-        over,
-        layer,
-        git,
-        mounts,
-        environment: plan.environment.clone(),
-        limits: LimitsIn {
-            memory_bytes: plan.limits.memory_bytes,
-            processes: plan.limits.processes,
-            disk_bytes: plan.limits.disk_bytes,
-        },
-        root_mode: root_mode & 0o777,
-        image: plan.backend != Backend::Namespaces,
-    })
-}
-
-fn private_git(git: git::Private, given: &mut Handover) -> Result<PrivateGit, OpenError> {
-    let copies = git
-        .copies
-        .into_iter()
-        .map(|copy| GitCopy {
-            from: given.descriptor(copy.file.into()),
-            path: copy.path,
-            modified: copy.modified,
-        })
-        .collect();
-    let mut objects = Vec::new();
-    for path in &git.objects {
-        objects.push(given.tree(path, "the repository's objects")?);
-    }
-    Ok(PrivateGit { files: git.files, copies, objects })
-}
-
 /// The init's first answer.
-fn wait_until_ready(life: &Life) -> Result<Ready, OpenError> {
+fn wait_until_ready(life: &Life) -> Result<Ready, Unopened> {
     let control = &life.shared.started.control;
     let patience = Timespec { tv_sec: i64::try_from(PATIENCE.as_secs()).unwrap_or(i64::MAX), tv_nsec: 0 };
     loop {
         match rustix::event::poll(&mut [PollFd::new(control, PollFlags::IN)], Some(&patience)) {
             Err(rustix::io::Errno::INTR) => {}
-            Err(errno) => return Err(errno).at(Step::Ready, "waiting for the init"),
-            Ok(0) => return Err(OpenError::new(Step::Ready, "the init does not answer")),
+            Err(errno) => Err(errno).at(Step::Ready, "waiting for the init")?,
+            Ok(0) => Err(OpenError::new(Step::Ready, "the init does not answer"))?,
             Ok(_) => break,
         }
     }
     match channel::receive(control).at(Step::Ready, "hearing the init")? {
-        None => Err(life.shared.started.trouble()),
+        None => Err(life.shared.started.trouble().into()),
         Some(Frame { kind: Kind::Ready, body, .. }) => {
-            serde_json::from_slice(&body).at(Step::Ready, "understanding the init")
+            Ok(serde_json::from_slice(&body).at(Step::Ready, "understanding the init")?)
         }
         Some(Frame { kind: Kind::Failed, body, .. }) => {
             let failure: Failure = serde_json::from_slice(&body).at(Step::Ready, "understanding the init")?;
             let source = (failure.errno != 0).then(|| io::Error::from_raw_os_error(failure.errno));
-            Err(OpenError { source, ..OpenError::new(failure.step, failure.message) })
+            let error = OpenError { source, ..OpenError::new(failure.step, failure.message) };
+            Err(Unopened { error, no_overlay: failure.no_overlay })
         }
-        Some(_) => Err(OpenError::new(Step::Ready, "the init answers something else")),
+        Some(_) => Err(OpenError::new(Step::Ready, "the init answers something else").into()),
     }
 }
 
@@ -269,9 +209,10 @@ fn share_processors(pid: i32, count: u32) -> Result<(), OpenError> {
     rustix::thread::sched_setaffinity(pid, &chosen).at(Step::Limits, what)
 }
 
-fn report(life: &Life, identity: Identity, ready: &Ready, start: Instant) -> Report {
+fn report(life: &Life, identity: Identity, ready: Ready, workspace: Workspace, start: Instant) -> Report {
     let groups = &life.groups;
     let mut missing = groups.missing.clone();
+    missing.extend(ready.remarks.into_iter().map(|remark| format!("mounts: {remark}")));
     missing.push("disk: held by a limit on each file and the watchdog, not by a quota".into());
     match identity {
         Identity::Root => {}
@@ -288,6 +229,7 @@ fn report(life: &Life, identity: Identity, ready: &Ready, start: Instant) -> Rep
         opened_in: start.elapsed(),
         host_uid: life.layer.owner.0,
         landlock_abi: ready.landlock_abi,
+        workspace,
         memory: groups.memory.unwrap_or(Enforcer::Watchdog),
         processes: groups.processes.unwrap_or(Enforcer::Rlimit),
         cpus: groups.cpus.unwrap_or(Enforcer::Affinity),

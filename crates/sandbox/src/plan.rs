@@ -32,6 +32,20 @@ pub struct Plan {
     pub limits: Limits,
     /// What is around it.
     pub backend: Backend,
+    /// How the workspace is made when the layer is new. It says nothing about the confinement, which is the same either way.
+    pub workspace_by: Prefer,
+}
+
+/// How a workspace is made. A layer that was begun in one way is gone on with in the same.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Prefer {
+    /// An overlay over the repository; a copy where the kernel is known to take no overlay of it.
+    #[default]
+    Overlay,
+    /// An overlay, or the sandbox does not open.
+    OverlayAlone,
+    /// A copy of the repository in the layer.
+    Copy,
 }
 
 /// What is around a sandbox. Inside it is the same.

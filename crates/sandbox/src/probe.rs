@@ -3,8 +3,8 @@
 use crate::command::Command;
 use crate::error::{OpenError, Step};
 use crate::open::open;
-use crate::plan::{Backend, Limits, Plan};
-use crate::report::{Enforcer, Level, Report};
+use crate::plan::{Backend, Limits, Plan, Prefer};
+use crate::report::{Enforcer, Level, Report, Workspace};
 use crate::sandbox::Sandbox;
 use crate::system::System;
 use crate::{platform, remedy, state};
@@ -138,6 +138,7 @@ fn with(folders: &Folders, backend: &Backend) -> Vec<Check> {
         environment: Vec::new(),
         limits: Limits::default(),
         backend: backend.clone(),
+        workspace_by: Prefer::Overlay,
     };
     let in_container = *backend != Backend::Namespaces;
     match open(&plan) {
@@ -195,6 +196,10 @@ fn detail(step: Step, report: Option<&Report>) -> (Outcome, String) {
             let outcome = if report.level == Level::Hard { Outcome::Ok } else { Outcome::Limited };
             (outcome, [held].into_iter().chain(report.missing.iter().cloned()).collect::<Vec<_>>().join("; "))
         }
+        Step::Workspace => match &report.workspace {
+            Workspace::Overlay => (Outcome::Ok, String::new()),
+            Workspace::Copy(copied) => (Outcome::Limited, format!("a copy, since {}", copied.since)),
+        },
         Step::Ready => (Outcome::Ok, format!("open in {:.1} ms", report.opened_in.as_secs_f64() * 1000.0)),
         _ => (Outcome::Ok, String::new()),
     }

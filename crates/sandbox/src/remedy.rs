@@ -34,8 +34,8 @@ pub(crate) fn of(step: Step, system: &System) -> String {
             namespaces(step, system)
         }
         Step::Workspace => {
-            "the layer must be on ext4, xfs, btrfs or tmpfs (ENCLOS_HOME), and no other file system may \
-                            be mounted inside the repository"
+            "put the layer (ENCLOS_HOME) on ext4, xfs, btrfs or tmpfs, of which the kernel takes an overlay; a copy of \
+             the repository needs room on that disk and below `execution.sandbox_disk_bytes`"
                 .into()
         }
         Step::PrivateGit => {

@@ -13,6 +13,8 @@ pub struct Report {
     pub host_uid: u32,
     /// Version of Landlock's interface in force.
     pub landlock_abi: u32,
+    /// How the workspace is made.
+    pub workspace: Workspace,
     /// What holds the memory ceiling.
     pub memory: Enforcer,
     /// What holds the ceiling on processes.
@@ -23,6 +25,42 @@ pub struct Report {
     pub disk: Enforcer,
     /// Why the level is not `Hard`, one reason a line; empty when it is.
     pub missing: Vec<String>,
+}
+
+/// How the workspace of an open sandbox is made.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Workspace {
+    /// An overlay over the repository: nothing is copied but what changes.
+    Overlay,
+    /// A copy of the repository in the layer.
+    Copy(Copied),
+}
+
+/// What is known of a copy.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Copied {
+    /// Why there is one.
+    pub since: String,
+    /// Whether the file system shares the blocks of originals and copies (reflinks).
+    pub shares_blocks: bool,
+    /// Its files, folders and links.
+    pub entries: u64,
+    /// Bytes of its files.
+    pub bytes: u64,
+    /// What was left out of it, with the reason each.
+    pub left_out: Vec<String>,
+}
+
+impl Workspace {
+    /// The word for the journal: `overlay`, `reflink` or `copy`.
+    pub fn word(&self) -> &'static str {
+        match self {
+            Self::Overlay => "overlay",
+            Self::Copy(copied) if copied.shares_blocks => "reflink",
+            Self::Copy(_) => "copy",
+        }
+    }
 }
 
 /// Levels of confinement. There is nothing below `Standard`.

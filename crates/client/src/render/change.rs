@@ -72,6 +72,10 @@ pub(crate) fn remarks(set: &ChangeSetView, width: usize) -> Vec<Row> {
     if set.ignored > 0 {
         rows.push(Row::new().to(2).and(Role::Dim, &text::ignored_files(set.ignored)));
     }
+    for remark in &set.remarks {
+        let gutter = Gutter { first: Row::new().to(2).and(Role::Dim, "· "), rest: Row::new().to(4) };
+        rows.extend(layout::name(&gutter, Role::Plain, remark, width));
+    }
     for refused in &set.refused {
         let gutter = Gutter { first: Row::new().to(2).and(Role::Bad, "✗ "), rest: Row::new().to(4) };
         rows.extend(layout::name(&gutter, Role::Plain, &format!("{}: {}", refused.path, refused.why), width));

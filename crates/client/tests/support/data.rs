@@ -37,6 +37,7 @@ pub(crate) fn change_set() -> ChangeSetView {
         deletions: 1,
         ignored: 3,
         refused: Vec::new(),
+        remarks: Vec::new(),
         digest: "sha256:cd".to_owned(),
         patch: "diff --git a/calc.sh b/calc.sh\n+\u{1b}[2J\n".to_owned(),
     }

@@ -184,6 +184,8 @@ pub(super) struct RepositoryFile {
     pub(super) policy: Option<bool>,
     #[serde(default)]
     pub(super) instructions: Option<bool>,
+    #[serde(default)]
+    pub(super) ignored: Option<super::settings::Mounts>,
 }
 
 /// `[toolchains]` and `[caches]`.

@@ -12,7 +12,7 @@ use super::file::{EnclosToml, PolicyFile, RuleFile};
 use super::lab::{Held, hold};
 use super::rule::{Rule, name};
 use super::scope::{Layer, MAX_BYTES, MAX_REPOSITORY_BYTES, Scope};
-use super::settings::{Ceilings, FixedBackend, FixedPlace, Settings};
+use super::settings::{Ceilings, FixedBackend, FixedPlace, Mounts, Settings};
 use super::subject::Pattern;
 use super::{Policy, tighten};
 
@@ -168,6 +168,9 @@ impl Loaded {
             scope: layer.scope,
             source: layer.source.clone(),
         });
+        if let Some(why) = file.repository.ignored.as_ref().and_then(Mounts::no_pattern) {
+            return Err(loaded.error(0, Problem::Shape(why)));
+        }
         loaded.settings.backend = file.execution.backend.map(|backend| FixedBackend {
             backend,
             scope: layer.scope,

@@ -39,6 +39,8 @@ pub struct Settings {
     pub repository_policy: Option<bool>,
     /// Quote the repository's `AGENTS.md` to the model. Default yes.
     pub repository_instructions: Option<bool>,
+    /// The ignored files of the repository that are shown in the sandbox, as patterns of a `.gitignore`. Default none.
+    pub repository_ignored: Option<Mounts>,
     /// The toolchains of a home directory that are mounted. Default all.
     pub toolchains: Option<Mounts>,
     /// The package caches of a home directory that are mounted. Default none.
@@ -173,6 +175,24 @@ impl Mounts {
         }
     }
 
+    /// The first name that is no pattern of files below a repository's root, and why.
+    pub(super) fn no_pattern(&self) -> Option<String> {
+        let Self::Only(names) = self else { return None };
+        names.iter().find_map(|name| {
+            let plain = name.trim_start_matches('/');
+            let leads_out = plain.split('/').any(|part| part == "." || part == "..");
+            let why = if plain.is_empty() || name.trim() != name || name.starts_with(['!', '#']) || leads_out
+            {
+                "is no path or pattern below the repository's root".to_owned()
+            } else {
+                let glob =
+                    globset::GlobBuilder::new(plain).literal_separator(true).backslash_escape(true).build();
+                format!("cannot be read: {}", glob.err()?.kind())
+            };
+            Some(format!("`repository.ignored` has `{name}`, which {why}"))
+        })
+    }
+
     fn meet(self, other: Self) -> Self {
         match (self, other) {
             (Self::All, kept) | (kept, Self::All) => kept,
@@ -227,6 +247,7 @@ impl Settings {
             expiry_minutes: file.approvals.expiry_minutes,
             repository_policy: file.repository.policy,
             repository_instructions: file.repository.instructions,
+            repository_ignored: file.repository.ignored.clone(),
             toolchains: file.toolchains.mount.clone(),
             caches: file.caches.mount.clone(),
         }
@@ -238,6 +259,7 @@ impl Settings {
         Self {
             contained: self.contained.or(Some(false)),
             expiry_minutes: self.expiry_minutes.or(Some(EXPIRY_MINUTES)),
+            repository_ignored: self.repository_ignored.or_else(|| Some(Mounts::Only(BTreeSet::new()))),
             caches: self.caches.or_else(|| Some(Mounts::Only(BTreeSet::new()))),
             ..self
         }
@@ -299,6 +321,7 @@ impl Settings {
             ("approvals.expiry_minutes", json!(self.expiry_minutes)),
             ("repository.policy", json!(self.repository_policy)),
             ("repository.instructions", json!(self.repository_instructions)),
+            ("repository.ignored", mounts(&self.repository_ignored)),
             ("toolchains.mount", mounts(&self.toolchains)),
             ("caches.mount", mounts(&self.caches)),
         ]
@@ -323,6 +346,7 @@ impl Settings {
             expiry_minutes: both(self.expiry_minutes, lower.expiry_minutes, Ord::min),
             repository_policy: both(self.repository_policy, lower.repository_policy, yes),
             repository_instructions: both(self.repository_instructions, lower.repository_instructions, yes),
+            repository_ignored: both(self.repository_ignored, lower.repository_ignored, Mounts::meet),
             toolchains: both(self.toolchains, lower.toolchains, Mounts::meet),
             caches: both(self.caches, lower.caches, Mounts::meet),
         }

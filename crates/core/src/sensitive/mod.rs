@@ -4,11 +4,13 @@
 //! invisible characters do not count. Whether a link leaves the tree or a file became executable is for those who see
 //! the file. The lists only name; nothing here looks into a file.
 
+mod credentials;
 mod fold;
 mod names;
 
 use serde::Serialize;
 
+pub use credentials::holds_credentials;
 use fold::folded;
 
 /// The longest path, in bytes.

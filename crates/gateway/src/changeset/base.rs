@@ -39,9 +39,9 @@ pub fn record_opening(layer: &Path) -> Result<(), ChangeSetError> {
 pub fn record_hidden(layer: &Path, hidden: &[PathBuf]) -> Result<(), ChangeSetError> {
     let store = Store::of(layer);
     store.create()?;
-    let upper = layer.join("upper");
+    let written = enclos_sandbox::layer::written(layer);
     let mut paths = self::hidden(layer)?;
-    paths.retain(|path| upper.join(path).symlink_metadata().is_ok());
+    paths.retain(|path| written.join(path).symlink_metadata().is_ok());
     paths.extend(hidden.iter().filter_map(|path| path.to_str()).map(str::to_owned));
     store.save("hidden.json", &paths)
 }

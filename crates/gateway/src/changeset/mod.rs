@@ -7,6 +7,7 @@
 //! what is refused and every `.git` where they are.
 
 mod apply;
+mod attributes;
 mod base;
 mod binary;
 mod build;
@@ -95,6 +96,15 @@ impl Workspace {
         }
         read(upper.file(path).map_err(ChangeSetError::read(path))?, side, path)
     }
+}
+
+/// The files of a change set that Git LFS keeps, by the attributes of the person's tree.
+pub(crate) fn kept_by_lfs<'a>(repository: &Path, set: &'a ChangeSet) -> Vec<&'a str> {
+    // A tree that cannot be opened has no attributes; whoever applies something to it is told so then.
+    let Ok(tree) = enclos_sandbox::layer::Tree::open(repository) else { return Vec::new() };
+    let mut attributes = attributes::Attributes::default();
+    let files = set.files.iter().filter(|file| file.after.as_ref().is_some_and(|side| !side.mode.is_link()));
+    files.map(|file| file.path.as_str()).filter(|path| attributes.is_lfs(&tree, path)).collect()
 }
 
 /// Which files and links of a layer differ from the tree below, ignored ones too. `keep` is as in [`Layer::changes`].

@@ -1,4 +1,5 @@
-//! What of a repository does not come into the sandbox: ignored files that are no dependency, and nested `.git`.
+//! What of a repository does not come into the sandbox: ignored files that are no dependency and that no policy names,
+//! nested `.git`, and what is no file, folder or link.
 //!
 //! The rules are those of `.gitignore` files, `info/exclude` and the person's own excludes. A file that the index
 //! tracks is shown whatever an ignore rule says. Links are never followed.
@@ -11,7 +12,8 @@ use std::path::{Path, PathBuf};
 use ignore::Match;
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 
-use super::{Shown, index};
+use super::admitted::{Admission, Admitted};
+use super::{Shown, index, nested};
 
 /// Ignored folders that come in all the same: what builds and tests need, and nobody keeps a secret in.
 pub(super) const DEPENDENCIES: [&str; 30] = [
@@ -48,14 +50,19 @@ pub(super) const DEPENDENCIES: [&str; 30] = [
 ];
 
 /// Paths named in one remark.
-const NAMED: usize = 5;
+pub(super) const NAMED: usize = 5;
 
-pub(super) fn survey(root: &Path, git: Option<&Path>, uid: u32) -> Shown {
-    let mut walk = Walk { root, uid, rules: vec![root_rules(root, git)], ..Walk::new(root, uid) };
+pub(super) fn survey(root: &Path, git: Option<&Path>, uid: u32, admitted: &Admitted) -> Shown {
+    let mut walk = Walk { rules: vec![root_rules(root, git)], ..Walk::new(root, uid, admitted) };
     walk.folder(root);
-    let Walk { mut hidden, mut dependencies, unreadable, foreign, linked, .. } = walk;
-    if !hidden.is_empty() || !dependencies.is_empty() {
+    let Walk {
+        mut hidden, mut dependencies, unreadable, foreign, linked, special, shown, credentials, ..
+    } = walk;
+    let mut inner = Vec::new();
+    if !hidden.is_empty() || !dependencies.is_empty() || root.join(".gitmodules").symlink_metadata().is_ok() {
         let tracked = git.and_then(|git| index::tracked(git).ok()).unwrap_or_default();
+        let gits: Vec<PathBuf> = hidden.iter().filter(|path| is_git(path)).cloned().collect();
+        inner = nested::at_opening(root, &gits, &tracked);
         for paths in [&mut hidden, &mut dependencies] {
             let mut kept = Vec::new();
             for path in std::mem::take(paths) {
@@ -66,10 +73,18 @@ pub(super) fn survey(root: &Path, git: Option<&Path>, uid: u32) -> Shown {
         also_by_inode(root, &mut hidden, &linked);
     }
     let ignored: Vec<&PathBuf> = hidden.iter().filter(|path| !is_git(path)).collect();
-    let mut notes = Vec::new();
+    let mut notes = inner;
+    let shown_ignored =
+        "ignored by the repository, shown because the policy names them, and part of no change set";
+    note(&mut notes, shown_ignored, &shown.iter().collect::<Vec<_>>());
+    let kept_out = "look like credentials and are not shown, though the policy names them";
+    note(&mut notes, kept_out, &credentials.iter().collect::<Vec<_>>());
+    let pipes = "named pipes, sockets and devices are not shown in the sandbox";
+    note(&mut notes, pipes, &special.iter().collect::<Vec<_>>());
     note(&mut notes, "ignored by the repository and not shown in the sandbox", &ignored);
     note(&mut notes, "cannot be read by you, nor in the sandbox", &unreadable.iter().collect::<Vec<_>>());
     note(&mut notes, "belong to another user", &foreign.iter().collect::<Vec<_>>());
+    hidden.extend(special);
     Shown { hidden, dependencies, notes }
 }
 
@@ -149,16 +164,35 @@ struct Walk<'a> {
     dependencies: Vec<PathBuf>,
     unreadable: Vec<PathBuf>,
     foreign: Vec<PathBuf>,
+    admitted: &'a Admitted,
+    /// What is no file, folder or link.
+    special: Vec<PathBuf>,
+    /// Ignored files that are shown.
+    shown: Vec<PathBuf>,
+    /// Ignored files that are named and look like credentials.
+    credentials: Vec<PathBuf>,
     /// Shown files that have other names, with their device and inode number.
     linked: Vec<((u64, u64), PathBuf)>,
 }
 
 impl<'a> Walk<'a> {
-    fn new(root: &'a Path, uid: u32) -> Self {
+    fn new(root: &'a Path, uid: u32, admitted: &'a Admitted) -> Self {
         let (global, _) = GitignoreBuilder::new(root).build_global();
-        let (rules, hidden, dependencies) = (Vec::new(), Vec::new(), Vec::new());
-        let (unreadable, foreign, linked) = (Vec::new(), Vec::new(), Vec::new());
-        Self { root, uid, global, rules, hidden, dependencies, unreadable, foreign, linked }
+        Self {
+            root,
+            uid,
+            global,
+            rules: Vec::new(),
+            hidden: Vec::new(),
+            dependencies: Vec::new(),
+            unreadable: Vec::new(),
+            foreign: Vec::new(),
+            admitted,
+            special: Vec::new(),
+            shown: Vec::new(),
+            credentials: Vec::new(),
+            linked: Vec::new(),
+        }
     }
 
     fn folder(&mut self, folder: &Path) {
@@ -193,14 +227,69 @@ impl<'a> Walk<'a> {
         }
         if self.ignored(path, kind.is_dir()) {
             let dependency = kind.is_dir() && name.to_str().is_some_and(|name| DEPENDENCIES.contains(&name));
-            let list = if dependency { &mut self.dependencies } else { &mut self.hidden };
-            list.push(path.strip_prefix(self.root).unwrap_or(path).to_path_buf());
+            if dependency {
+                self.dependencies.push(self.relative(path));
+            } else {
+                self.ignored_entry(path, entry, kind);
+            }
             return;
         }
         if kind.is_dir() {
             self.folder(path);
         } else if kind.is_file() {
             self.look(path, entry);
+        } else if !kind.is_symlink() {
+            self.special.push(self.relative(path));
+        }
+    }
+
+    /// An ignored file or folder: hidden, but for what the policy names.
+    fn ignored_entry(&mut self, path: &Path, entry: &DirEntry, kind: FileType) {
+        if !self.admitted.is_any() {
+            self.hidden.push(self.relative(path));
+            return;
+        }
+        self.admit(path, entry, kind);
+    }
+
+    /// Whether anything at or below an ignored path is shown. What is not is hidden, as a whole where nothing of it is.
+    fn admit(&mut self, path: &Path, entry: &DirEntry, kind: FileType) -> bool {
+        let relative = self.relative(path);
+        if kind.is_dir() && !is_git(path) {
+            let before = self.hidden.len();
+            let mut any = false;
+            for entry in std::fs::read_dir(path).into_iter().flatten().filter_map(Result::ok) {
+                if let Ok(kind) = entry.file_type() {
+                    any |= self.admit(&entry.path(), &entry, kind);
+                }
+            }
+            if !any {
+                self.hidden.truncate(before);
+                self.hidden.push(relative);
+            }
+            return any;
+        }
+        if is_git(path) || !(kind.is_file() || kind.is_symlink()) {
+            self.hidden.push(relative);
+            return false;
+        }
+        match self.admitted.of_file(&relative, path) {
+            Admission::Shown => {
+                if kind.is_file() {
+                    self.look(path, entry);
+                }
+                self.shown.push(relative);
+                true
+            }
+            Admission::Credential => {
+                self.credentials.push(relative.clone());
+                self.hidden.push(relative);
+                false
+            }
+            Admission::Hidden => {
+                self.hidden.push(relative);
+                false
+            }
         }
     }
 
@@ -252,8 +341,11 @@ mod tests {
 
     fn hidden(dir: &Path) -> Vec<String> {
         let uid = rustix::process::getuid().as_raw();
-        let mut paths: Vec<String> =
-            survey(dir, None, uid).hidden.iter().map(|path| path.display().to_string()).collect();
+        let mut paths: Vec<String> = survey(dir, None, uid, &Admitted::nothing())
+            .hidden
+            .iter()
+            .map(|path| path.display().to_string())
+            .collect();
         paths.sort();
         paths
     }
@@ -272,6 +364,47 @@ mod tests {
             ("b.log", ""),
         ]);
         assert_eq!(hidden(dir.path()), ["private", "prod.env", "src/a.log"]);
+    }
+
+    #[test]
+    fn pipes_and_sockets_are_hidden_and_named() {
+        let dir = tree(&[("a", ""), ("sub/b", "")]);
+        let (cwd, fifo) = (rustix::fs::CWD, rustix::fs::FileType::Fifo);
+        rustix::fs::mknodat(cwd, dir.path().join("sub/pipe"), fifo, rustix::fs::Mode::RWXU, 0).unwrap();
+        let _socket = std::os::unix::net::UnixListener::bind(dir.path().join("sock")).unwrap();
+        assert_eq!(hidden(dir.path()), ["sock", "sub/pipe"]);
+        let shown = survey(dir.path(), None, rustix::process::getuid().as_raw(), &Admitted::nothing());
+        assert!(shown.notes.iter().any(|note| note.contains("named pipes") && note.contains("sub/pipe")));
+    }
+
+    #[test]
+    fn ignored_files_that_the_policy_names_come_in_and_nothing_beside_them() {
+        let dir = tree(&[
+            (".gitignore", "/data/\n/more/\n*.log\n"),
+            ("data/a.csv", ""),
+            ("data/b.txt", ""),
+            ("data/deep/c.csv", ""),
+            ("data/deep/.env", "K=1"),
+            ("data/sub/.git/config", ""),
+            ("more/x.txt", ""),
+            ("x.log", ""),
+            ("y.log", ""),
+        ]);
+        let names = ["*.csv", "x.log", "deep/"].map(str::to_owned).into_iter().collect();
+        let admitted = Admitted::of(Some(&enclos_core::policy::Mounts::Only(names))).unwrap();
+        let shown = survey(dir.path(), None, rustix::process::getuid().as_raw(), &admitted);
+        let mut paths: Vec<String> = shown.hidden.iter().map(|path| path.display().to_string()).collect();
+        paths.sort();
+        assert_eq!(paths, ["data/b.txt", "data/deep/.env", "data/sub", "more", "y.log"]);
+        assert!(
+            shown.notes.iter().any(|note| note.contains("credentials") && note.contains("data/deep/.env"))
+        );
+        assert!(
+            shown
+                .notes
+                .iter()
+                .any(|note| note.contains("part of no change set") && note.contains("data/a.csv"))
+        );
     }
 
     #[test]
@@ -305,7 +438,7 @@ mod tests {
         let mut all: Vec<(&str, &str)> = files.iter().map(|(name, text)| (name.as_str(), *text)).collect();
         all.push((".gitignore", "*.key\n"));
         let dir = tree(&all);
-        let shown = survey(dir.path(), None, rustix::process::getuid().as_raw());
+        let shown = survey(dir.path(), None, rustix::process::getuid().as_raw(), &Admitted::nothing());
         assert_eq!(shown.notes.len(), 1);
         assert!(shown.notes[0].contains("and 4 more"), "{}", shown.notes[0]);
     }

@@ -11,16 +11,25 @@ use std::path::{Path, PathBuf};
 
 /// The tracked paths, relative to the root.
 #[derive(Debug, Default)]
-pub(super) struct Tracked(BTreeSet<Vec<u8>>);
+pub(super) struct Tracked {
+    paths: BTreeSet<Vec<u8>>,
+    /// Those at which a commit of another repository is tracked.
+    submodules: BTreeSet<Vec<u8>>,
+}
 
 impl Tracked {
+    /// The submodules.
+    pub(super) fn submodules(&self) -> impl Iterator<Item = &Path> {
+        self.submodules.iter().map(|path| Path::new(OsStr::from_bytes(path)))
+    }
+
     /// Whether the path itself is tracked, or something below it.
     pub(super) fn holds(&self, path: &Path) -> bool {
         let name = path.as_os_str().as_bytes();
         let mut below = name.to_vec();
         below.push(b'/');
-        self.0.contains(name)
-            || self.0.range(below.clone()..).next().is_some_and(|next| next.starts_with(&below))
+        self.paths.contains(name)
+            || self.paths.range(below.clone()..).next().is_some_and(|next| next.starts_with(&below))
     }
 }
 
@@ -95,11 +104,11 @@ fn parse(bytes: &[u8], digest: usize) -> Option<Tracked> {
     if !(2..=4).contains(&version) {
         return None;
     }
-    let mut paths = BTreeSet::new();
+    let (mut paths, mut submodules) = (BTreeSet::new(), BTreeSet::new());
     let mut last: Vec<u8> = Vec::new();
     for _ in 0..count {
         let before = at.bytes.len();
-        at.take(40 + digest)?;
+        let facts = at.take(40 + digest)?;
         let flags = at.short()?;
         if version >= 3 && flags & 0x4000 != 0 {
             at.short()?;
@@ -116,9 +125,14 @@ fn parse(bytes: &[u8], digest: usize) -> Option<Tracked> {
             // The text's final zero is read; entries are padded with zeros to eight bytes.
             at.take((8 - used % 8) % 8)?;
         }
+        // The mode is the seventh number; that of a commit is no file's.
+        let mode = u32::from_be_bytes(facts.get(24..28)?.try_into().ok()?);
+        if mode & 0o170_000 == 0o160_000 {
+            submodules.insert(last.clone());
+        }
         paths.insert(last.clone());
     }
-    Some(Tracked(paths))
+    Some(Tracked { paths, submodules })
 }
 
 struct Reader<'a> {
@@ -164,7 +178,15 @@ impl<'a> Reader<'a> {
 impl Tracked {
     /// These paths.
     pub(super) fn of(paths: &[&str]) -> Self {
-        Self(paths.iter().map(|path| path.as_bytes().to_vec()).collect())
+        Self::with_submodules(paths, &[])
+    }
+
+    /// These paths, and submodules.
+    pub(super) fn with_submodules(paths: &[&str], submodules: &[&str]) -> Self {
+        let set = |paths: &[&str]| paths.iter().map(|path| path.as_bytes().to_vec()).collect::<BTreeSet<_>>();
+        let mut all = set(paths);
+        all.extend(set(submodules));
+        Self { paths: all, submodules: set(submodules) }
     }
 }
 
@@ -190,7 +212,12 @@ mod tests {
             assert!(git(dir.path(), &["add", "."]));
             assert!(git(dir.path(), &["update-index", "--index-version", version]));
             let tracked = tracked(&dir.path().join(".git")).unwrap();
-            assert_eq!(tracked.0.len(), 5, "version {version}");
+            assert_eq!(tracked.paths.len(), 5, "version {version}");
+            assert_eq!(tracked.submodules().count(), 0);
+            let commit = "160000,0123456789012345678901234567890123456789,lib/sub";
+            assert!(git(dir.path(), &["update-index", "--add", "--cacheinfo", commit]));
+            let tracked = super::tracked(&dir.path().join(".git")).unwrap();
+            assert_eq!(tracked.submodules().collect::<Vec<_>>(), [Path::new("lib/sub")]);
             assert!(tracked.holds(Path::new("dir/é")) && tracked.holds(Path::new("dir")));
             assert!(!tracked.holds(Path::new("di")) && !tracked.holds(Path::new("a/b")));
         }

@@ -3,9 +3,11 @@
 //! Nothing is written and no program is run here. A folder that is a home, holds one, or holds the state of Enclos
 //! is refused; so is, as root, a folder of somebody else.
 
+mod admitted;
 mod apart;
 mod hidden;
 mod index;
+mod nested;
 
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -14,6 +16,7 @@ use enclos_protocol::error::{ApiError, Fault};
 
 use crate::places::Places;
 
+pub(crate) use admitted::Admitted;
 pub(crate) use apart::Apart;
 
 /// A repository that may be worked on.
@@ -73,9 +76,16 @@ impl Repo {
         Ok(Self { root, git })
     }
 
-    /// Walks the repository once: what is ignored and not a dependency is hidden, what cannot be read is told.
-    pub(crate) fn survey(&self, uid: u32) -> Shown {
-        hidden::survey(&self.root, self.git.as_deref(), uid)
+    /// Walks the repository once: what is ignored, no dependency and not `admitted` is hidden, and so is what is no file,
+    /// folder or link; what cannot be read is told.
+    pub(crate) fn survey(&self, uid: u32, admitted: &Admitted) -> Shown {
+        hidden::survey(&self.root, self.git.as_deref(), uid, admitted)
+    }
+
+    /// Remarks on changes at some paths: those below a repository of their own are committed there.
+    pub(crate) fn remarks<'a>(&self, paths: impl Iterator<Item = &'a str>) -> Vec<String> {
+        let tracked = self.git.as_deref().and_then(|git| index::tracked(git).ok()).unwrap_or_default();
+        nested::of_changes(&self.root, paths, &tracked)
     }
 }
 

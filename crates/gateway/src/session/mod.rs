@@ -23,6 +23,7 @@ mod record;
 mod review;
 mod rules;
 mod wait;
+mod workspace;
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -50,7 +51,7 @@ pub(crate) use entry::facts;
 pub(crate) use finish::{Exit, Finish};
 pub(crate) use handle::automation;
 pub(crate) use judge::{Question, verdict, verdict_of_part, verdict_of_tool};
-pub(crate) use open::{Again, Opening, facts_of_end, open, plan, resume};
+pub(crate) use open::{Again, Opening, admitted, facts_of_end, open, plan, resume};
 pub(crate) use orders::{Orders, Remote};
 pub(crate) use past::{Past, replay};
 pub(crate) use record::{Facts, record_beside, session_state};

@@ -19,7 +19,7 @@ use enclos_protocol::error::{ApiError, Fault};
 use enclos_protocol::event::{Body, Event as Told, Opened, Speaker};
 use enclos_protocol::order::Order;
 use enclos_sandbox::host::Link;
-use enclos_sandbox::{Backend, Level, Plan, toolchains};
+use enclos_sandbox::{Backend, Level, Plan, Prefer, toolchains};
 use enclos_store::{Lease, Record, SessionMeta, Store};
 use serde_json::json;
 use tokio::sync::mpsc;
@@ -28,6 +28,7 @@ use super::entry::facts;
 use super::place::{self, Placed};
 use super::record::Facts;
 use super::rules::Rules;
+use super::workspace;
 use super::{Halt, Live, Orders, Past, Remote, Tool, Window, entry};
 use crate::backend;
 use crate::changeset;
@@ -37,7 +38,7 @@ use crate::control::Control;
 use crate::effects;
 use crate::identity::Person;
 use crate::policies::Sources;
-use crate::repo::{Repo, Shown};
+use crate::repo::{Admitted, Repo, Shown};
 use crate::tell::Teller;
 use crate::workplace::Workplace;
 
@@ -177,8 +178,15 @@ pub(crate) fn plan(
         environment,
         limits: limits(policy, config),
         backend,
+        workspace_by: Prefer::Overlay,
     };
     Ok((plan, names))
+}
+
+/// Which ignored files come in.
+pub(crate) fn admitted(policy: &Policy) -> Result<Admitted, ApiError> {
+    Admitted::of(policy.settings().repository_ignored.as_ref())
+        .map_err(|error| ApiError::new(Fault::Usage, error).hint("mend it in the policy"))
 }
 
 /// The ceilings of a sandbox: the configuration's, lowered by the policy.
@@ -340,7 +348,10 @@ async fn assemble(
     }
     let layer = opening.store.session_dir(lease.session()).map_err(|error| internal(&error))?.join("layer");
     std::fs::create_dir_all(&layer).map_err(|error| internal(&error))?;
-    let shown = opening.repo.survey(opening.person.uid);
+    let shown = match admitted(&opening.policy) {
+        Ok(admitted) => opening.repo.survey(opening.person.uid, &admitted),
+        Err(error) => return Err(place::not_opened(&lease, &opening, error)),
+    };
     let place = match opening.host.take() {
         None => place::here(&opening, &layer, shown),
         Some(host) => place::there(&lease, &opening, &layer, &shown, host),
@@ -414,6 +425,7 @@ impl Live {
             ("host_uid", json!(report.host_uid)),
             ("landlock_abi", json!(report.landlock_abi)),
             ("missing", json!(report.missing)),
+            ("workspace", workspace::journaled(&report.workspace)),
             ("toolchains", json!(told.toolchains)),
         ]);
         entry.extend(facts(backend::told(backend)));
@@ -437,6 +449,7 @@ fn opened_view(
     tools: &[Tool],
 ) -> Opened {
     notes.extend(opening.config.announced.iter().cloned());
+    notes.extend(workspace::told(&sandbox.report().workspace));
     Opened {
         repo: opening.repo.root.display().to_string(),
         model: opening.model.name(),

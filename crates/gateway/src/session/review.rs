@@ -122,6 +122,9 @@ impl Live {
         };
         self.reviewed = Some(set.digest.clone());
         self.teller.tell(changes::told(&set));
+        for remark in changes::remarks(&self.repo.root, &set) {
+            self.teller.notice(remark);
+        }
         if set.files.is_empty() {
             return self.nothing_made(exit, finished).await;
         }

@@ -25,6 +25,9 @@ pub(super) enum Refusal {
     /// There is no such moment.
     #[error("what the workspace was before `{0}` was not kept")]
     NotKept(CallId),
+    /// The session works in a copy of the tree.
+    #[error("the workspace of this session is a copy of the tree, of which no earlier moment is kept")]
+    Copied,
     /// It is not whole.
     #[error("what the workspace was before `{0}` was not kept as a whole: {1}")]
     Incomplete(CallId, String),
@@ -67,6 +70,9 @@ pub(super) struct Done {
 /// Makes ready what going back to the moment before a call needs.
 pub(super) fn ready(session: &Path, repo: Repo, sealer: Sealer, to: &CallId) -> Result<Ready, Refusal> {
     let failed = |error: &dyn std::fmt::Display| Refusal::Failed(error.to_string());
+    if enclos_sandbox::layer::is_copy(&session.join("layer")) {
+        return Err(Refusal::Copied);
+    }
     if !Shelf::exists(session) {
         return Err(Refusal::NotKept(to.clone()));
     }

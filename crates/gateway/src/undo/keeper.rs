@@ -99,6 +99,10 @@ impl Keeper {
     }
 
     fn try_keep(&mut self, call: &CallId) -> io::Result<Option<String>> {
+        let layer = self.session.join("layer");
+        if enclos_sandbox::layer::is_copy(&layer) {
+            return Err(io::Error::other(LayerError::Copied));
+        }
         let mut open = match self.open.take() {
             Some(open) => open,
             None => Open::new(self)?,

@@ -166,7 +166,7 @@ fn choices(state: &Session) -> String {
 /// Nothing was done.
 fn refused(state: &Session, why: &back::Refusal) -> ApiError {
     let fault = match why {
-        back::Refusal::NotKept(_) | back::Refusal::Incomplete(..) => Fault::Refused,
+        back::Refusal::Copied | back::Refusal::NotKept(_) | back::Refusal::Incomplete(..) => Fault::Refused,
         back::Refusal::Unreadable { .. } | back::Refusal::Failed(_) => Fault::Internal,
     };
     ApiError::new(fault, why.to_string()).hint("nothing was changed").hint(choices(state))

@@ -12,7 +12,7 @@ use std::path::Path;
 
 use enclos_core::command::{Piece, Reading, Rules, judge};
 use enclos_core::verdict::Verdict;
-use enclos_sandbox::{Command, Limits, Plan, Sandbox, Stream, open};
+use enclos_sandbox::{Command, Limits, Plan, Prefer, Sandbox, Stream, open};
 use generate::{Dice, PROGRAMS, REFUSED, WRAPPERS};
 
 /// Commands that are run.
@@ -50,6 +50,7 @@ impl Stubs {
             environment: vec![("PATH".to_owned(), "/workspace/stubs".to_owned())],
             limits: Limits { command_seconds: 20, ..Limits::default() },
             backend: enclos_sandbox::Backend::Namespaces,
+            workspace_by: Prefer::Overlay,
         };
         let sandbox = open(&plan).unwrap_or_else(|error| panic!("{error} (to mend it: {})", error.remedy()));
         Self { _folder: folder, sandbox }

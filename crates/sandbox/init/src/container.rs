@@ -138,7 +138,10 @@ fn become_init(control: &OwnedFd, wait: &OwnedFd, image: &OwnedFd, given: Vec<Gi
     // SAFETY: and the control socket at this one.
     let control = unsafe { BorrowedFd::borrow_raw(CONTROL_FD) };
     let errno = process::execute_open(image, c"init").raw_os_error().unwrap_or(0);
-    tell(control, &Failure { step: Step::Init, message: "executing the init".into(), errno });
+    tell(
+        control,
+        &Failure { step: Step::Init, message: "executing the init".into(), errno, no_overlay: false },
+    );
     process::exit(1)
 }
 

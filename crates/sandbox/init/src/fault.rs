@@ -17,12 +17,12 @@ impl<T, E: Into<io::Error>> At<T> for Result<T, E> {
             let error = error.into();
             let errno = error.raw_os_error().unwrap_or(0);
             let message = if errno == 0 { format!("{what}: {error}") } else { what.to_owned() };
-            Failure { step, message, errno }
+            Failure { step, message, errno, no_overlay: false }
         })
     }
 }
 
 /// A failure without an error number.
 pub(crate) fn refused<T>(step: Step, what: impl Into<String>) -> Done<T> {
-    Err(Failure { step, message: what.into(), errno: 0 })
+    Err(Failure { step, message: what.into(), errno: 0, no_overlay: false })
 }

@@ -64,14 +64,16 @@ fn prepare(control: OwnedFd) -> Done<Serve> {
         step: Step::Ready,
         message: "the set-up is cut".into(),
         errno: 0,
+        no_overlay: false,
     })?;
     let setup: Setup = serde_json::from_slice(json).map_err(|error| Failure {
         step: Step::Ready,
         message: format!("the set-up cannot be read: {error}"),
         errno: 0,
+        no_overlay: false,
     })?;
-    let layer = setup::apply(&setup, mask)?;
-    Serve::new(control, &setup, layer)
+    let built = setup::apply(&setup, mask)?;
+    Serve::new(control, &setup, built)
 }
 
 /// Takes over a descriptor that the set-up names by number.

@@ -6,6 +6,7 @@ use crate::environment;
 use crate::fault::Done;
 use crate::operation;
 use crate::process;
+use crate::setup::Built;
 use crate::watch::Watch;
 use enclos_init::channel::{self, Frame};
 use enclos_init::sys;
@@ -66,6 +67,8 @@ pub(crate) struct Serve {
     confinement: Confinement,
     environment: Vec<String>,
     watch: Watch,
+    /// What the set-up has to say, until it is said.
+    remarks: Vec<String>,
     children: Vec<Child>,
     /// Made beforehand for the next command.
     next: Option<Waiting>,
@@ -73,13 +76,14 @@ pub(crate) struct Serve {
 
 impl Serve {
     /// Everything that is computed once. What cannot be had fails the opening.
-    pub(crate) fn new(control: OwnedFd, setup: &Setup, layer: OwnedFd) -> Done<Self> {
+    pub(crate) fn new(control: OwnedFd, setup: &Setup, built: Built) -> Done<Self> {
         Ok(Self {
             control,
             signals: command::block_signals()?,
             confinement: Confinement::new(setup)?,
             environment: environment::build(setup),
-            watch: Watch::new(&setup.limits, layer),
+            watch: Watch::new(&setup.limits, built.layer),
+            remarks: built.remarks,
             children: Vec::new(),
             next: None,
         })
@@ -87,7 +91,8 @@ impl Serve {
 
     /// Serves until the control socket closes or says what it must not. Returning ends the sandbox.
     pub(crate) fn run(mut self) {
-        let ready = Ready { landlock_abi: self.confinement.abi_number() };
+        let remarks = std::mem::take(&mut self.remarks);
+        let ready = Ready { landlock_abi: self.confinement.abi_number(), remarks };
         let body = serde_json::to_vec(&ready).unwrap_or_default();
         if channel::send(&self.control, Kind::Ready, 0, &body, &[]).is_ok() {
             while self.turn().is_some() {}

@@ -224,11 +224,13 @@ pub enum Source {
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Setup {
-    /// Detached mount of the repository.
-    pub lower: i32,
+    /// Detached mount of the repository. `None`: the layer holds a copy of it.
+    pub lower: Option<i32>,
+    /// A copy can be the upper layer of an overlay over nothing, in which the mount table names no place of the host.
+    pub over_nothing: bool,
     /// Detached mount of what lies over it and differs from it.
     pub over: Option<i32>,
-    /// Detached mount of the session's layer: `upper`, `work`, `scratch/N/{upper,work}`.
+    /// Detached mount of the session's layer: `upper`, `work`, `scratch/N/{upper,work}`, and `copy` if there is one.
     pub layer: i32,
     /// Whether a private `.git` is made.
     pub git: Option<PrivateGit>,
@@ -300,6 +302,8 @@ pub struct LimitsIn {
 pub struct Ready {
     /// Landlock's interface in force.
     pub landlock_abi: u32,
+    /// What is not shown, or not as it should be, a sentence each.
+    pub remarks: Vec<String>,
 }
 
 /// A step failed.
@@ -312,6 +316,8 @@ pub struct Failure {
     pub message: String,
     /// The system's error number, or 0.
     pub errno: i32,
+    /// The kernel takes no overlay of these folders: with a copy of the workspace the sandbox may open.
+    pub no_overlay: bool,
 }
 
 /// Which ceilings a control group holds and counts. For the others the watchdog adds up.

@@ -1,5 +1,6 @@
 //! The real configuration, read for a few switches with known values; and the private one, written by us. Includes,
-//! hooks, filters, drivers, remotes and everything else in the real one are passed over.
+//! hooks, filters, drivers, remotes and everything else in the real one are passed over. The one filter of the private one
+//! is ours: it makes of a file that Git LFS keeps what git keeps of it, so that such a file does not look changed.
 use super::STEP;
 use crate::error::OpenError;
 use std::collections::HashMap;
@@ -37,6 +38,13 @@ const FIXED: &str = "\
 [advice]
 \tdetachedHead = false
 ";
+
+/// What git keeps of a file of Git LFS: a pointer, with the digest and size of its content. A pointer stays one, and an
+/// empty file is kept as it is. It runs in the sandbox only.
+const LFS: &str = r#"[filter "lfs"]
+	clean = "f=$(mktemp) || exit 1; trap 'rm -f \"$f\"' EXIT; cat >\"$f\" || exit 1; if ! [ -s \"$f\" ] || head -c 64 \"$f\" | grep -aq '^version https://git-lfs.github.com/spec/v1'; then cat \"$f\"; else printf 'version https://git-lfs.github.com/spec/v1\\noid sha256:%s\\nsize %s\\n' \"$(sha256sum <\"$f\" | cut -c1-64)\" \"$(wc -c <\"$f\")\"; fi"
+	required = false
+"#;
 
 /// Keys of the plain sections, lower case, `section.key`; the last value counts.
 #[derive(Debug, Default)]
@@ -94,7 +102,7 @@ impl Config {
 
     /// The private configuration.
     pub(super) fn private(&self) -> String {
-        let mut text = String::from(FIXED);
+        let mut text = [FIXED, LFS].concat();
         let version = u8::from(self.sha256());
         // Writing to a string cannot fail.
         let _ = writeln!(text, "[core]\n\trepositoryformatversion = {version}");

@@ -6,7 +6,7 @@ use super::lease::Lease;
 use super::orders::{Refusal, Wish};
 use super::things::make_folder;
 use crate::open::open;
-use crate::plan::{Backend, Plan};
+use crate::plan::{Backend, Plan, Prefer};
 use crate::platform::{self, Identity};
 use crate::sandbox::Sandbox;
 use crate::toolchains;
@@ -327,6 +327,8 @@ impl Held {
             environment,
             limits: wish.limits.clone(),
             backend: Backend::Namespaces,
+            // What a session wrote here is brought back as an overlay's layer.
+            workspace_by: Prefer::OverlayAlone,
         };
         Ok((plan, names))
     }

@@ -166,7 +166,7 @@ impl Tree {
 
 /// Reads what `fstat` tells.
 #[expect(clippy::cast_sign_loss, reason = "a size is never negative")]
-pub(super) fn describe(stat: &Stat) -> Entry {
+pub(crate) fn describe(stat: &Stat) -> Entry {
     let kind = match FileType::from_raw_mode(stat.st_mode) {
         FileType::RegularFile => Kind::File,
         FileType::Directory => Kind::Directory,

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::fs::File;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use rustix::fs::{AtFlags, Dir, Mode, OFlags, ResolveFlags, fgetxattr, fstat, openat2, readlinkat, statat};
 use rustix::io::Errno;
@@ -33,6 +33,8 @@ const FOREIGN: [&str; 6] = [
 #[derive(Debug)]
 pub struct Upper {
     pub(super) root: OwnedFd,
+    /// It is a copy: attributes in it are a program's own, and no marks.
+    plain: bool,
 }
 
 /// One entry as it lies in the layer.
@@ -58,10 +60,18 @@ pub struct Inventory {
 impl Upper {
     /// Opens the upper layer in the layer directory of a session.
     pub fn open(layer: &Path) -> Result<Self, LayerError> {
-        let path = layer.join("upper");
+        if super::is_copy(layer) { Err(LayerError::Copied) } else { Self::at(layer.join("upper"), false) }
+    }
+
+    /// Opens the copy in the layer directory of a session.
+    pub(super) fn of_copy(layer: &Path) -> Result<Self, LayerError> {
+        Self::at(layer.join(crate::copy::TREE), true)
+    }
+
+    fn at(path: PathBuf, plain: bool) -> Result<Self, LayerError> {
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         match rustix::fs::open(&path, flags, Mode::empty()) {
-            Ok(root) => Ok(Self { root }),
+            Ok(root) => Ok(Self { root, plain }),
             Err(error) => Err(LayerError::Open { path, source: error.into() }),
         }
     }
@@ -81,6 +91,7 @@ impl Upper {
             let opened = match self.directory(&path) {
                 Err(Errno::ACCESS) => Err(Reason::Unreadable),
                 Err(error) => return Err(read(&path, error)),
+                Ok(opened) if self.plain => Ok((opened, false)),
                 Ok(opened) => {
                     marks(&opened).map_err(|error| read(&path, error))?.map(|opaque| (opened, opaque))
                 }
@@ -134,14 +145,20 @@ impl Upper {
 
     /// Opens beneath the root, through no link.
     fn open_at(&self, path: &[u8], flags: OFlags) -> Result<OwnedFd, Errno> {
-        let path = if path.is_empty() { b"." } else { path };
-        let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
-        loop {
-            match openat2(&self.root, path, flags | OFlags::CLOEXEC, Mode::empty(), resolve) {
-                // The kernel saw a rename on the way and asks to be asked again.
-                Err(Errno::AGAIN | Errno::INTR) => {}
-                other => return other,
-            }
+        open_beneath(&self.root, path, flags)
+    }
+}
+
+/// Opens beneath a folder, through no link. The folder itself is the empty path.
+pub(crate) fn open_beneath(root: &OwnedFd, path: &[u8], flags: OFlags) -> Result<OwnedFd, Errno> {
+    let path = if path.is_empty() { b"." } else { path };
+    let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
+    let flags = flags | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    loop {
+        match openat2(root, path, flags, Mode::empty(), resolve) {
+            // The kernel saw a rename on the way and asks to be asked again.
+            Err(Errno::AGAIN | Errno::INTR) => {}
+            other => return other,
         }
     }
 }

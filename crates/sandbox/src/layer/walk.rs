@@ -271,7 +271,11 @@ impl Walk<'_> {
 
     /// The entry of the layer; one that has gone is none.
     fn upper(&self, path: &str) -> Result<Option<Entry>, LayerError> {
-        self.layer.upper.entry(path).map_err(|source| read(path, source))
+        let found = self.layer.upper.entry(path).map_err(|source| read(path, source))?;
+        Ok(match &self.layer.touched {
+            Some(touched) => touched.entry(path, found),
+            None => found,
+        })
     }
 
     /// The entry below.
@@ -287,6 +291,9 @@ impl Walk<'_> {
 
     /// The names of a directory of the layer or of the tree below; `None` if it may not be read, which is refused.
     fn names(&mut self, path: &str, upper: bool) -> Result<Option<Vec<Vec<u8>>>, LayerError> {
+        if let Some(touched) = self.layer.touched.as_ref().filter(|_| upper) {
+            return Ok(Some(touched.names(path)));
+        }
         let tree = if upper { &self.layer.upper } else { &self.layer.base };
         match tree.names(path, MAX_ENTRIES - self.seen) {
             Ok(names) => {
@@ -333,6 +340,7 @@ impl Walk<'_> {
             _ => upper.file(path).map(Into::into),
         };
         match opened {
+            Ok(_) if self.layer.touched.is_some() => Ok(Marks::None),
             Ok(opened) => marks(opened).map_err(|error| read(path, error.into())),
             Err(error) if error.kind() == io::ErrorKind::PermissionDenied => Ok(Marks::Unreadable),
             Err(source) => Err(read(path, source)),

@@ -1,7 +1,7 @@
 //! Attempts to get out, with canaries outside that they must not reach. The rows are those of the shared cases when
 //! they are there, and the project's own in `tests/data/escapes.tsv` always.
-use crate::support::{Bench, Inside, Ran, everyone_and_powerless_root};
-use enclos_sandbox::{Backend, Command, Limits, Plan, open};
+use crate::support::{Bench, Inside, Ran, everyone, everyone_and_powerless_root};
+use enclos_sandbox::{Backend, Command, Limits, Plan, Prefer, open};
 use std::net::TcpListener;
 use std::os::fd::AsRawFd;
 use std::os::linux::net::SocketAddrExt;
@@ -120,16 +120,25 @@ fn attempt(plan: &Plan, (name, text): &(String, String)) -> Option<String> {
 
 #[test]
 fn no_way_out() {
-    everyone_and_powerless_root("escapes::no_way_out", || try_all(&Backend::Namespaces));
+    everyone_and_powerless_root("escapes::no_way_out", || {
+        try_all(&Backend::Namespaces, Prefer::Overlay);
+    });
+}
+
+/// The confinement does not depend on how the workspace is made.
+#[test]
+fn no_way_out_of_a_copy() {
+    everyone("escapes::no_way_out_of_a_copy", || try_all(&Backend::Namespaces, Prefer::Copy));
 }
 
 /// Tries every row with this around the sandbox.
-pub(crate) fn try_all(backend: &Backend) {
+pub(crate) fn try_all(backend: &Backend, workspace_by: Prefer) {
     let shared = std::fs::read_to_string(SHARED).unwrap_or_default();
     let all: Vec<_> = rows(OWN).into_iter().chain(rows(&shared)).collect();
     assert!(all.len() >= 30);
     let mut bench = Bench::new();
     bench.plan.backend = backend.clone();
+    bench.plan.workspace_by = workspace_by;
     bench.plan.limits = Limits { memory_bytes: 1 << 30, command_seconds: 20, ..Limits::default() };
     bench.plan.hidden = vec!["canary.sock".into()];
     let canaries = Canaries::new(bench.repository());

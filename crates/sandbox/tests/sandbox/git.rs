@@ -159,3 +159,32 @@ fn forged_git_directories_show_nothing_of_the_host() {
         assert_eq!(open(&other.plan).expect_err("refused").step, Step::Git);
     });
 }
+
+/// What git keeps of a file of Git LFS is a pointer: the file itself, in its place, is no change.
+#[test]
+fn a_file_of_git_lfs_does_not_look_changed() {
+    everyone("git::a_file_of_git_lfs_does_not_look_changed", || {
+        let Some(bench) = committed("sha1") else { return };
+        let pointer = "version https://git-lfs.github.com/spec/v1\n\
+                       oid sha256:2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824\nsize 5\n";
+        bench.write(".gitattributes", "*.bin filter=lfs diff=lfs merge=lfs -text\n");
+        bench.write("pointer.bin", pointer);
+        host(bench.repository(), &["add", "."]);
+        // As it lies there once its content was fetched: git keeps the pointer, and knows the file's own size.
+        bench.write("smudged.bin", "hello");
+        let clean = format!("filter.lfs.clean=printf '{}'", pointer.replace('\n', "\\n"));
+        host(bench.repository(), &["-c", &clean, "add", "smudged.bin"]);
+        host(bench.repository(), &["commit", "-q", "-m", "lfs"]);
+        let inside = bench.open();
+        if inside.run("git --version").exit.code != Some(0) {
+            return;
+        }
+        assert_eq!(inside.out("cat smudged.bin; head -c 7 pointer.bin"), "helloversion");
+        assert_eq!(inside.out("touch smudged.bin pointer.bin; git status --porcelain"), "");
+        assert_eq!(inside.out("printf other > smudged.bin; git status --porcelain"), " M smudged.bin\n");
+        assert_eq!(
+            inside.out("git commit -qam new; git show HEAD:smudged.bin | cut -c1-24"),
+            "version https://git-lfs.\noid sha256:d9298a10d1b07\nsize 5\n"
+        );
+    });
+}

@@ -3,6 +3,7 @@
 #![expect(clippy::disallowed_methods, reason = "tests start host programs and read where they are")]
 mod background;
 mod commands;
+mod copies;
 mod escapes;
 mod files;
 mod git;
@@ -11,5 +12,6 @@ mod life;
 mod limits;
 mod oci;
 mod programs;
+mod special;
 mod support;
 mod workspace;

@@ -1,6 +1,6 @@
 //! A repository and a layer in a temporary folder, a sandbox on them, and running a test as a plain user too.
 use enclos_sandbox::{
-    Backend, Command, Exit, FileError, FileOp, FileReply, Limits, Plan, Sandbox, Stream, open,
+    Backend, Command, Exit, FileError, FileOp, FileReply, Limits, Plan, Prefer, Sandbox, Stream, open,
 };
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
@@ -117,6 +117,7 @@ impl Bench {
             environment: Vec::new(),
             limits: Limits { command_seconds: 60, ..Limits::default() },
             backend: Backend::Namespaces,
+            workspace_by: Prefer::Overlay,
         };
         Self { root, plan }
     }

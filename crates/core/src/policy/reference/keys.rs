@@ -222,6 +222,14 @@ const OF_REPOSITORY: &[Key] = &[
         EVERY_YES,
         "quote the repository's `AGENTS.md` to the model",
     ),
+    setting(
+        "ignored",
+        Form::Mounts,
+        "none",
+        MEET,
+        "ignored files that are shown, by path or by pattern as in a `.gitignore`; one that looks like a credential only \
+         when its whole path is named",
+    ),
 ];
 
 const TOOLCHAINS: &[Key] =

@@ -13,15 +13,22 @@ use crate::changeset::store::Store;
 
 /// Mends one record; `None` if it needs nothing.
 pub(super) fn recover(store: &Store, record: &mut Record) -> Result<Option<Recovered>, ApplyError> {
-    let staging = record.staging();
-    let there = |ground: &Ground| ground.tree().entry(&staging).map_err(ApplyError::write(&staging));
+    let (stagings, staging) = (record.stagings(), record.shown_stagings());
+    let there = |ground: &Ground| -> Result<bool, ApplyError> {
+        for staging in &stagings {
+            if ground.tree().entry(staging).map_err(ApplyError::write(staging))?.is_some() {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    };
     let (done, left) = match record.stage {
         Stage::Undone => return Ok(None),
         // A tree that is not there now cannot be mended now.
         _ if !record.repository.is_dir() => return Ok(None),
         Stage::Done => {
             let ground = Ground::lock(&record.repository)?;
-            if there(&ground)?.is_none() {
+            if !there(&ground)? {
                 return Ok(None);
             }
             discard(&ground, record).map_err(ApplyError::write(&staging))?;
@@ -64,7 +71,9 @@ pub(super) fn take_back(ground: &Ground, record: &Record) -> io::Result<Vec<Stri
     }
     ground.settle(record.steps.iter().map(|step| step.path.as_str()))?;
     if left.is_empty() {
-        ground.remove_directory(&record.staging())?;
+        for staging in record.stagings() {
+            ground.remove_directory(&staging)?;
+        }
     }
     Ok(left)
 }

@@ -49,6 +49,7 @@ impl<'a> Engine<'a> {
             repository: repository.to_owned(),
             stage: Stage::Prepared,
             steps: steps.to_vec(),
+            homes: self.homes(steps)?,
             made: self.to_make(steps)?,
             cleared: self.to_clear(steps, clear)?,
         };
@@ -69,7 +70,7 @@ impl<'a> Engine<'a> {
 
     /// Takes a failed run back.
     fn fail(&self, record: &mut Record, error: ApplyError) -> ApplyError {
-        let staging = record.staging();
+        let staging = record.shown_stagings();
         match take_back(self.ground, record) {
             Ok(left) if left.is_empty() => {}
             _ => return ApplyError::Stuck { staging, source: Box::new(error) },
@@ -102,6 +103,12 @@ impl<'a> Engine<'a> {
             }
         }
         Ok(())
+    }
+
+    /// Where the contents of each step can wait.
+    fn homes(&self, steps: &[Step]) -> Result<Vec<String>, ApplyError> {
+        let home = |step: &Step| self.ground.home(&step.path).map_err(ApplyError::write(&step.path));
+        steps.iter().map(home).collect()
     }
 
     /// The directories that additions need, outer ones first.
@@ -141,12 +148,13 @@ impl<'a> Engine<'a> {
         Ok(cleared)
     }
 
-    /// Writes every new content into the staging directory.
+    /// Writes every new content into its staging directory.
     fn stage(&self, record: &Record, source: Source<'_>) -> Result<(), ApplyError> {
-        let staging = record.staging();
-        let root = self.ground.nearest(&staging).map_err(ApplyError::write(&staging))?;
-        let attributes = Attributes { mode: 0o700, owner: root.owner };
-        self.ground.make_directory(&staging, attributes).map_err(ApplyError::write(&staging))?;
+        for staging in record.stagings() {
+            let home = self.ground.nearest(&staging).map_err(ApplyError::write(&staging))?;
+            let attributes = Attributes { mode: 0o700, owner: home.owner };
+            self.ground.make_directory(&staging, attributes).map_err(ApplyError::write(&staging))?;
+        }
         for (at, step) in record.steps.iter().enumerate() {
             let (Some(to), Some(becomes)) = (&step.to, step.becomes) else { continue };
             let slot = record.slot(at);
@@ -165,7 +173,8 @@ impl<'a> Engine<'a> {
                 return Err(ChangeSetError::Stale { path: step.path.clone() }.into());
             }
         }
-        self.ground.settle([record.slot(0).as_str()].into_iter()).map_err(ApplyError::write(&staging))
+        let slots: Vec<String> = (0..record.steps.len()).map(|at| record.slot(at)).collect();
+        self.ground.settle(slots.iter().map(String::as_str)).map_err(ApplyError::write("."))
     }
 
     /// Touches the tree.
@@ -250,7 +259,9 @@ pub(super) fn discard(ground: &Ground, record: &Record) -> io::Result<()> {
     for at in 0..record.steps.len() {
         ground.remove(&record.slot(at))?;
     }
-    ground.remove_directory(&record.staging())?;
+    for staging in record.stagings() {
+        ground.remove_directory(&staging)?;
+    }
     Ok(())
 }
 

@@ -10,8 +10,8 @@ use std::path::Path;
 
 use enclos_sandbox::layer::{Entry, Kind, Tree, names_git};
 use rustix::fs::{
-    AtFlags, CWD, FlockOperation, Gid, Mode, OFlags, RenameFlags, Uid, chownat, fchmod, fchown, flock, fsync,
-    linkat, mkdirat, openat, renameat_with, symlinkat, unlinkat,
+    AtFlags, CWD, FlockOperation, Gid, Mode, OFlags, RenameFlags, StatxFlags, Uid, chownat, fchmod, fchown,
+    flock, fsync, linkat, mkdirat, openat, renameat_with, statx, symlinkat, unlinkat,
 };
 use rustix::io::Errno;
 
@@ -161,12 +161,41 @@ impl Ground {
         }
     }
 
+    /// The outermost directory of the file system that a path is on, or will be: a rename leads no further. Two mounts of
+    /// one file system are two.
+    pub(super) fn home(&self, path: &str) -> io::Result<String> {
+        let mut there = parent_of(path);
+        while !there.is_empty() && self.tree.entry(there)?.is_none_or(|entry| entry.kind != Kind::Directory) {
+            there = parent_of(there);
+        }
+        let here = self.mount(there)?;
+        let above = std::iter::successors(Some(there), |path| (!path.is_empty()).then(|| parent_of(path)));
+        let mut home = there;
+        for path in above {
+            if self.mount(path)? != here {
+                break;
+            }
+            home = path;
+        }
+        Ok(home.to_owned())
+    }
+
+    /// Which file system a directory is on, and by which mount.
+    fn mount(&self, path: &str) -> io::Result<(u32, u32, u64)> {
+        let directory = self.tree.directory(path)?;
+        let facts = statx(directory, c"", AtFlags::EMPTY_PATH, StatxFlags::BASIC_STATS | StatxFlags::MNT_ID)?;
+        Ok((facts.stx_dev_major, facts.stx_dev_minor, facts.stx_mnt_id))
+    }
+
     fn unlink(&self, path: &str, flags: AtFlags) -> io::Result<bool> {
         let unlinked = self.parent(path).and_then(|(parent, name)| Ok(unlinkat(parent, name, flags)?));
         match unlinked {
             Ok(()) => Ok(true),
             Err(error) if is_missing(&error) => Ok(true),
-            Err(error) if error.kind() == io::ErrorKind::DirectoryNotEmpty => Ok(false),
+            // It holds something, or another file system is mounted on it.
+            Err(error) if matches!(Errno::from_io_error(&error), Some(Errno::NOTEMPTY | Errno::BUSY)) => {
+                Ok(false)
+            }
             Err(error) => Err(error),
         }
     }

@@ -112,7 +112,7 @@ pub enum ApplyError {
         "cannot take back all of a failed application; former contents are kept in `{staging}` of the tree"
     )]
     Stuck {
-        /// The directory at the root of the tree.
+        /// The directories in the tree.
         staging: String,
         /// What first went wrong.
         #[source]
@@ -140,7 +140,7 @@ pub struct Recovered {
     pub done: bool,
     /// Files that changed since and were left as they are; what they held before is in `staging`.
     pub left: Vec<String>,
-    /// The directory at the root of the tree, if something is left in it.
+    /// The directory at the root of the tree (and those where other file systems begin), if something is left in it.
     pub staging: Option<String>,
 }
 

@@ -2,6 +2,7 @@
 //!
 //! With it alone, and the tree, an application that was cut short is taken back, and one that was done is undone.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::io;
 use std::path::PathBuf;
@@ -59,6 +60,10 @@ pub(super) struct Record {
     pub(super) repository: PathBuf,
     pub(super) stage: Stage,
     pub(super) steps: Vec<Step>,
+    /// For each step the directory in which its contents wait: the root, or where another file system begins, since a
+    /// file changes places within one only.
+    #[serde(default)]
+    pub(super) homes: Vec<String>,
     /// Directories to be made, outer ones first.
     pub(super) made: Vec<Directory>,
     /// Directories that may be removed because they are emptied, inner ones first.
@@ -66,14 +71,25 @@ pub(super) struct Record {
 }
 
 impl Record {
-    /// The directory at the root of the tree where contents wait.
-    pub(super) fn staging(&self) -> String {
-        format!(".enclos-apply-{}", self.id)
+    /// The directories where contents wait.
+    pub(super) fn stagings(&self) -> BTreeSet<String> {
+        (0..self.steps.len()).map(|step| self.staging(step)).collect()
+    }
+
+    /// The same for a person.
+    pub(super) fn shown_stagings(&self) -> String {
+        self.stagings().into_iter().collect::<Vec<_>>().join("`, `")
+    }
+
+    fn staging(&self, step: usize) -> String {
+        let home = self.homes.get(step).map(String::as_str).unwrap_or_default();
+        let slash = if home.is_empty() { "" } else { "/" };
+        format!("{home}{slash}.enclos-apply-{}", self.id)
     }
 
     /// Where the content of a step waits: the new one before the exchange, the former one after it.
     pub(super) fn slot(&self, step: usize) -> String {
-        format!("{}/{step}", self.staging())
+        format!("{}/{step}", self.staging(step))
     }
 
     /// Writes the record, durably.

@@ -66,6 +66,7 @@ impl Bench {
                 step("gone", Some("old"), None, Mode::Regular),
                 step("link", Some("edited"), Some("gone"), Mode::Link),
             ],
+            homes: Vec::new(),
             made: vec![directory("file"), directory("file/in")],
             cleared: vec![directory("dir/sub"), directory("dir")],
         }
@@ -75,7 +76,9 @@ impl Bench {
     fn stage(&self, ground: &Ground, record: &Record, slots: usize) {
         record.save(&self.store()).unwrap();
         let attributes = Attributes { mode: 0o700, owner: ground.nearest("x").unwrap().owner };
-        ground.make_directory(&record.staging(), attributes).unwrap();
+        for staging in record.stagings() {
+            ground.make_directory(&staging, attributes).unwrap();
+        }
         for (at, step) in record.steps.iter().enumerate().filter(|(_, step)| step.to.is_some()) {
             let slot = record.slot(at);
             match (at.cmp(&slots), step.path.as_str()) {

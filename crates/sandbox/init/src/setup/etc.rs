@@ -1,6 +1,6 @@
 //! A small `/etc`: who the agent is, how names are looked up, and those parts of the host's that programs need to
 //! start (library cache, alternatives, certificates, settings of language runtimes). Never accounts, keys, hosts.
-use super::{Shown, directory, memory, seal};
+use super::{Shown, covered, directory, memory, seal};
 use crate::fault::{At, Done};
 use enclos_init::wire::Step;
 use std::io;
@@ -80,7 +80,7 @@ fn show(shown: Shown, path: &str) -> Done<()> {
     if kind.is_dir() {
         directory(Step::System, path)?;
         if shown == Shown::FromImage {
-            return shown.directory(&host, path).at(Step::System, &what);
+            return covered(&host, path).at(Step::System, &what);
         }
     } else if kind.is_file() {
         if let Some(parent) = Path::new(path).parent().and_then(Path::to_str) {

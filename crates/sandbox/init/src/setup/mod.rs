@@ -19,48 +19,53 @@ use rustix::mount::{MountAttrFlags, MountFlags as Flags, MoveMountFlags, OpenTre
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
-/// Everything up to the point where commands may come. Answers the layer's directory, for the disk watch.
-pub(super) fn apply(setup: &Setup, mask: &[u8]) -> Done<OwnedFd> {
+/// What was built.
+pub(super) struct Built {
+    /// The layer's directory, for the disk watch.
+    pub(super) layer: OwnedFd,
+    /// What is not shown, or not as it should be.
+    pub(super) remarks: Vec<String>,
+}
+
+/// Everything up to the point where commands may come.
+pub(super) fn apply(setup: &Setup, mask: &[u8]) -> Done<Built> {
     root::make()?;
     let shown = if setup.image { Shown::FromImage } else { Shown::FromMachine };
-    root::system(shown)?;
+    let mut remarks = root::system(shown)?;
     etc::make(shown)?;
     devices::proc_fs()?;
     devices::dev()?;
     devices::temporary(setup.limits.memory_bytes)?;
-    let layer = workspace::make(setup, mask)?;
+    let (layer, remark) = workspace::make(setup, mask)?;
+    remarks.extend(remark);
     if let Some(git) = &setup.git {
-        private_git::make(git)?;
+        remarks.extend(private_git::make(git, setup.lower.is_none())?);
     }
-    mounts::make(&setup.mounts)?;
+    remarks.extend(mounts::make(&setup.mounts, setup.lower.is_none())?);
     leave::pivot()?;
     workspace::prove()?;
     leave::seal()?;
     leave::privileges()?;
-    Ok(layer)
+    Ok(Built { layer, remarks })
 }
 
-/// How the system's folders are shown.
+/// Where the system's folders come from.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Shown {
-    /// By a mount of what is there.
+    /// From this machine.
     FromMachine,
-    /// By an overlay on what is there, or a copy of a file: the mount table would name where the engine keeps the image.
+    /// From a container's image. A plain mount would name in the mount table where the engine keeps it.
     FromImage,
 }
 
-impl Shown {
-    /// Shows the directory `from` at `to`, read-only.
-    fn directory(self, from: &str, to: &str) -> io::Result<()> {
-        if self == Self::FromMachine {
-            return bind_read_only(from, to);
-        }
-        let copy = tree(from, true)?;
-        enclos_init::sys::set_mount(copy.as_fd(), MountFlags::READ_ONLY, true, None)?;
-        // On top of those before it, which their overlays hold already.
-        attach(copy.as_fd(), root::BELOW)?;
-        workspace::read_only(place(to)?.as_fd(), root::BELOW, MountAttrFlags::empty())
-    }
+/// Shows the directory `from` at `to` through an overlay without a place to write: a mount that is read-only alone would
+/// leave its sockets and named pipes connected to whoever serves them on the host.
+fn covered(from: &str, to: &str) -> io::Result<()> {
+    let copy = tree(from, true)?;
+    enclos_init::sys::set_mount(copy.as_fd(), MountFlags::READ_ONLY, true, None)?;
+    // On top of those before it, which their overlays hold already.
+    attach(copy.as_fd(), root::BELOW)?;
+    workspace::read_only(place(to)?.as_fd(), root::BELOW, MountAttrFlags::empty())
 }
 
 /// Makes the mount at `path` read-only, and all below it.

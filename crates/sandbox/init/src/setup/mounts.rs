@@ -1,6 +1,8 @@
-//! Toolchains, caches and dependency folders: read-only, or with writes that go to a layer thrown away at the end.
+//! Toolchains, caches and dependency folders: read-only, or with writes that go to a layer thrown away at the end. Where
+//! the kernel takes no overlay of one, a sandbox whose workspace is a copy opens without it and says so: a plain mount
+//! would leave the sockets in it connected to the host.
 use super::root::{BELOW, LAYER};
-use super::workspace::{overlay, read_only};
+use super::workspace::{is_refusal, overlay, read_only};
 use super::{attach, place, put};
 use crate::fault::{At, Done};
 use crate::given;
@@ -13,8 +15,9 @@ use std::path::Path;
 
 const STEP: Step = Step::Mounts;
 
-/// Puts each in its place.
-pub(super) fn make(mounts: &[MountIn]) -> Done<()> {
+/// Puts each in its place. Answers remarks on those that are not there as they should be.
+pub(super) fn make(mounts: &[MountIn], copied: bool) -> Done<Vec<String>> {
+    let mut remarks = Vec::new();
     for mount in mounts {
         let what = format!("mounting `{}`", mount.inside);
         let tree = given(mount.tree)?;
@@ -26,13 +29,30 @@ pub(super) fn make(mounts: &[MountIn]) -> Done<()> {
         }
         // On top of those before it, which their overlays hold already.
         attach(tree.as_fd(), BELOW).at(STEP, &what)?;
-        match mount.scratch {
-            None => read_only(point.as_fd(), BELOW, MountAttrFlags::empty()),
+        let read_only = || read_only(point.as_fd(), BELOW, MountAttrFlags::empty());
+        let mut done = match mount.scratch {
+            None => read_only(),
             Some(number) => overlay(point.as_fd(), BELOW, &format!("{LAYER}/scratch/{number}")),
+        };
+        if mount.scratch.is_some() && refuses(&done, copied) {
+            done = read_only();
+            remarks.push(format!(
+                "nothing can be written to `{}`: the kernel takes no overlay of it",
+                mount.inside
+            ));
         }
-        .at(STEP, &what)?;
+        if refuses(&done, copied) {
+            remarks.push(format!("`{}` is empty: the kernel takes no overlay of it", mount.inside));
+            continue;
+        }
+        done.at(STEP, &what)?;
     }
-    Ok(())
+    Ok(remarks)
+}
+
+/// Whether a mount is to be done without.
+fn refuses(done: &io::Result<()>, copied: bool) -> bool {
+    copied && done.as_ref().is_err_and(is_refusal)
 }
 
 /// The mount point, made outside of the workspace, already there inside of it.

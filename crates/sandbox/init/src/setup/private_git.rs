@@ -1,8 +1,8 @@
 //! The private `.git`: a file system in memory, filled with what the gateway wrote, the repository's objects beside
 //! it, read-only. It is thrown away with the sandbox.
 use super::root::BELOW;
-use super::workspace::read_only;
-use super::{attach, bind_read_only, place, put};
+use super::workspace::{is_refusal, read_only};
+use super::{attach, bind_read_only, place, put, tree as copy_of};
 use crate::fault::{At, Done, refused};
 use crate::given;
 use enclos_init::sys::{self, MountFlags};
@@ -17,8 +17,8 @@ use std::path::{Component, Path, PathBuf};
 const STEP: Step = Step::PrivateGit;
 const ROOT: &str = "workspace/.git";
 
-/// Builds it at `workspace/.git` in the new root.
-pub(super) fn make(git: &PrivateGit) -> Done<()> {
+/// Builds it at `workspace/.git` in the new root. Answers remarks on what is not as it should be.
+pub(super) fn make(git: &PrivateGit, copied: bool) -> Done<Vec<String>> {
     // The layer may hold a link of that name from an earlier opening: it is never followed.
     let point = place(ROOT).at(STEP, "finding the place of `.git`")?;
     mount_on(point.as_fd()).at(STEP, "mounting the private `.git`")?;
@@ -37,10 +37,11 @@ pub(super) fn make(git: &PrivateGit) -> Done<()> {
         let times = Timestamps { last_access: time, last_modification: time };
         rustix::fs::futimens(&to, &times).at(STEP, &what)?;
     }
+    let mut remarks = Vec::new();
     for (number, tree) in git.objects.iter().enumerate() {
-        objects(number, *tree)?;
+        remarks.extend(objects(number, *tree, copied)?);
     }
-    Ok(())
+    Ok(remarks)
 }
 
 fn mount_on(point: BorrowedFd<'_>) -> io::Result<()> {
@@ -53,8 +54,10 @@ fn mount_on(point: BorrowedFd<'_>) -> io::Result<()> {
     put(mount.as_fd(), point)
 }
 
-/// One directory of objects, at `/run/git/N`. Its own list of alternates names paths of the host: it is covered.
-fn objects(number: usize, tree: i32) -> Done<()> {
+/// One directory of objects, at `/run/git/N`. Its own list of alternates names paths of the host: it is covered. Where the
+/// kernel takes no overlay of it, and the workspace is a copy already, it is mounted plainly: git keeps files there, and
+/// nothing that anybody could be reached by.
+fn objects(number: usize, tree: i32, copied: bool) -> Done<Option<String>> {
     let path = format!("run/git/{number}");
     let what = format!("showing the repository's objects at `/{path}`");
     let tree = given(tree)?;
@@ -62,7 +65,15 @@ fn objects(number: usize, tree: i32) -> Done<()> {
     std::fs::create_dir(&path).at(STEP, &what)?;
     attach(tree.as_fd(), BELOW).at(STEP, &what)?;
     let point = place(&path).at(STEP, &what)?;
-    read_only(point.as_fd(), BELOW, MountAttrFlags::MOUNT_ATTR_NOEXEC).at(STEP, &what)?;
+    let mut remark = None;
+    match read_only(point.as_fd(), BELOW, MountAttrFlags::MOUNT_ATTR_NOEXEC) {
+        Err(error) if copied && is_refusal(&error) => {
+            let plain = copy_of(BELOW, false).at(STEP, &what)?;
+            put(plain.as_fd(), point.as_fd()).at(STEP, &what)?;
+            remark = Some("the mount table names the folder of the repository's objects".to_owned());
+        }
+        done => done.at(STEP, &what)?,
+    }
     for list in ["info/alternates", "info/http-alternates"] {
         let list = format!("{path}/{list}");
         match std::fs::symlink_metadata(&list) {
@@ -73,7 +84,7 @@ fn objects(number: usize, tree: i32) -> Done<()> {
             Err(_) => {}
         }
     }
-    Ok(())
+    Ok(remark)
 }
 
 fn below(path: &str) -> Done<PathBuf> {

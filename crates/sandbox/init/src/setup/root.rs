@@ -1,6 +1,8 @@
 //! The empty root in memory and the system's folders in it, read-only. Of the host only `/usr` (with its links), and
-//! `/opt` and `/nix` where they exist; nothing of `/home`, `/root`, `/var`, `/run`, `/mnt`.
-use super::{Shown, directory, memory};
+//! `/opt` and the store of `/nix` where they exist; nothing of `/home`, `/root`, `/var`, `/run`, `/mnt`. Each is seen
+//! through an overlay, so that nothing in it is connected to the host.
+use super::workspace::is_refusal;
+use super::{Shown, bind_read_only, covered, directory, memory};
 use crate::fault::{At, Done};
 use enclos_init::wire::Step;
 use rustix::mount::MountPropagationFlags;
@@ -44,28 +46,52 @@ pub(super) fn make() -> Done<()> {
     Ok(())
 }
 
-/// The system's programs and libraries.
-pub(super) fn system(shown: Shown) -> Done<()> {
-    for name in ["usr", "bin", "sbin", "lib", "lib32", "lib64", "libx32", "nix"] {
-        entry(shown, &format!("/{name}"), name)?;
+/// The system's programs and libraries. Answers remarks on those that could not be shown through an overlay.
+pub(super) fn system(shown: Shown) -> Done<Vec<String>> {
+    let mut remarks = Vec::new();
+    for name in ["usr", "bin", "sbin", "lib", "lib32", "lib64", "libx32", "nix/store"] {
+        entry(shown, &format!("/{name}"), name, Needed::Yes, &mut remarks)?;
     }
-    let Ok(entries) = std::fs::read_dir("/opt") else { return Ok(()) };
+    let profiles = "nix/var/nix/profiles";
+    entry(shown, &format!("/{profiles}"), profiles, Needed::No, &mut remarks)?;
+    let Ok(entries) = std::fs::read_dir("/opt") else { return Ok(remarks) };
     for found in entries.flatten() {
         if let Some(name) = found.file_name().to_str()
             && name != "toolchains"
         {
-            entry(shown, &format!("/opt/{name}"), &format!("opt/{name}"))?;
+            entry(shown, &format!("/opt/{name}"), &format!("opt/{name}"), Needed::No, &mut remarks)?;
         }
     }
-    Ok(())
+    Ok(remarks)
+}
+
+/// Whether programs run at all without a folder.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Needed {
+    Yes,
+    No,
 }
 
 /// One system folder, or the link that stands for it.
-fn entry(shown: Shown, host: &str, inside: &str) -> Done<()> {
+fn entry(shown: Shown, host: &str, inside: &str, needed: Needed, remarks: &mut Vec<String>) -> Done<()> {
     let Ok(kind) = std::fs::symlink_metadata(host) else { return Ok(()) };
     if kind.is_dir() {
         directory(Step::System, inside)?;
-        return shown.directory(host, inside).at(Step::System, &format!("showing `{host}`"));
+        let what = format!("showing `{host}`");
+        let error = match covered(host, inside) {
+            Err(error) if shown == Shown::FromMachine && is_refusal(&error) => error,
+            done => return done.at(Step::System, &what),
+        };
+        if needed == Needed::No {
+            remarks.push(format!("`{host}` is not shown: the kernel takes it into no overlay ({error})"));
+            return Ok(());
+        }
+        // The system's own folders: only root puts anything there.
+        remarks.push(format!(
+            "`{host}` is shown as it is, with the sockets that root may have put there: the kernel takes it into no \
+             overlay ({error})"
+        ));
+        return bind_read_only(host, inside).at(Step::System, &what);
     }
     if !kind.is_symlink() {
         return Ok(());

@@ -1,12 +1,13 @@
-//! The copy-on-write workspace: an overlay of the session's layer over a mask over the repository. Hidden names are
-//! whiteouts in the mask, which lives in memory; the repository itself is only ever a lower layer, and so is what lies
-//! over it on a host that has it in two parts. At the end it is proved that the agent can write.
+//! The workspace: an overlay of the session's layer over a mask over the repository. Hidden names are whiteouts in the
+//! mask, which lives in memory; the repository itself is only ever a lower layer, and so is what lies over it on a host
+//! that has it in two parts. Where the kernel takes no such overlay the layer holds a copy of the repository, made without
+//! the hidden names, and that is mounted with the same flags. At the end it is proved that the agent can write.
 use super::root::{LAYER, LOWER, MASK, NOTHING, OVER};
-use super::{attach, memory, place, put};
+use super::{attach, memory, place, put, tree};
 use crate::fault::{At, Done, refused};
 use crate::given;
 use enclos_init::sys::{self, MountFlags};
-use enclos_init::wire::{AGENT, MaskEntry, Setup, Step};
+use enclos_init::wire::{AGENT, Failure, MaskEntry, Setup, Step};
 use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, Timespec, Timestamps};
 use rustix::mount::{FsMountFlags, FsOpenFlags, MountAttrFlags};
 use std::io;
@@ -15,48 +16,91 @@ use std::os::unix::fs::MetadataExt;
 
 const STEP: Step = Step::Workspace;
 
-/// Mounts it at `workspace` in the new root. Answers the layer's directory.
-pub(super) fn make(setup: &Setup, mask: &[u8]) -> Done<OwnedFd> {
-    let mut below = vec![(setup.lower, LOWER, "repository")];
-    below.extend(setup.over.map(|over| (over, OVER, "tree over the repository")));
-    for (number, path, name) in &below {
-        let tree = given(*number)?;
-        sys::set_mount(tree.as_fd(), MountFlags::READ_ONLY, true, None)
-            .at(STEP, &format!("making the {name} read-only"))?;
-        attach(tree.as_fd(), path).at(STEP, &format!("taking in the {name}"))?;
-    }
+/// Mounts it at `workspace` in the new root. Answers the layer's directory, and what is not as it should be.
+pub(super) fn make(setup: &Setup, mask: &[u8]) -> Done<(OwnedFd, Option<String>)> {
     let layer = given(setup.layer)?;
     sys::set_mount(layer.as_fd(), MountFlags::PLAIN, true, None).at(STEP, "guarding the session's layer")?;
     attach(layer.as_fd(), LAYER).at(STEP, "taking in the session's layer")?;
-    let trees = below.iter().map(|(_, path, name)| (*path, *name));
-    for (path, name) in trees.chain([("../layer/upper", "session's layer")]) {
-        let owner = std::fs::metadata(path).at(STEP, &format!("looking at the {name}"))?.uid();
-        if owner != AGENT {
-            return refused(
-                STEP,
-                format!("the {name} does not belong to the agent inside (owner {owner}, expected {AGENT})"),
-            );
-        }
+    let point = place("workspace").at(STEP, "finding the place of the workspace")?;
+    let mut remark = None;
+    match setup.lower {
+        None => remark = copied(point.as_fd(), setup.over_nothing)?,
+        Some(lower) => over_repository(point.as_fd(), lower, setup, mask)?,
     }
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let layer = rustix::fs::openat(CWD, LAYER, flags, Mode::empty());
+    Ok((layer.at(STEP, "keeping the layer for the disk watch")?, remark))
+}
+
+/// Mounts the overlay over the repository.
+fn over_repository(point: BorrowedFd<'_>, lower: i32, setup: &Setup, mask: &[u8]) -> Done<()> {
+    let mut below = vec![(lower, LOWER, "repository")];
+    below.extend(setup.over.map(|over| (over, OVER, "tree over the repository")));
+    for (number, path, name) in below {
+        let tree = given(number)?;
+        sys::set_mount(tree.as_fd(), MountFlags::READ_ONLY, true, None)
+            .at(STEP, &format!("making the {name} read-only"))?;
+        attach(tree.as_fd(), path).at(STEP, &format!("taking in the {name}"))?;
+        belongs(path, name)?;
+    }
+    belongs("../layer/upper", "session's layer")?;
     memory(MASK, "mode=0755,size=64m").at(STEP, "mounting the mask")?;
     cover(setup.git.is_some(), mask)?;
-    let point = place("workspace").at(STEP, "finding the place of the workspace")?;
     let lower = match setup.over {
         None => "../mask/git:../mask/hide:../lower",
         Some(_) => "../mask/git:../mask/hide:../over:../lower",
     };
-    overlay(point.as_fd(), lower, LAYER).at(STEP, "mounting the overlay")?;
-    rustix::fs::openat(CWD, LAYER, OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())
-        .at(STEP, "keeping the layer for the disk watch")
+    overlay(point, lower, LAYER).map_err(|error| Failure {
+        step: STEP,
+        message: "mounting the overlay".into(),
+        no_overlay: is_refusal(&error),
+        errno: error.raw_os_error().unwrap_or(0),
+    })
+}
+
+/// Mounts the copy, with the flags that the overlay over the repository would have: below an overlay over nothing, or as it
+/// is where the kernel takes none.
+fn copied(point: BorrowedFd<'_>, over_nothing: bool) -> Done<Option<String>> {
+    const COPY: &str = "../layer/copy";
+    belongs(COPY, "copy of the repository")?;
+    let what = "mounting the copy of the repository";
+    if over_nothing {
+        match overlay_in(point, NOTHING, COPY, "../layer/work") {
+            Err(error) if is_refusal(&error) => {}
+            done => return done.map(|()| None).at(STEP, what),
+        }
+    }
+    let copy = tree(COPY, false).at(STEP, what)?;
+    sys::set_mount(copy.as_fd(), MountFlags::PLAIN, false, None).at(STEP, what)?;
+    put(copy.as_fd(), point).at(STEP, what)?;
+    Ok(Some("the mount table names the folder of the session's layer".to_owned()))
+}
+
+fn belongs(path: &str, name: &str) -> Done<()> {
+    let owner = std::fs::metadata(path).at(STEP, &format!("looking at the {name}"))?.uid();
+    if owner == AGENT {
+        return Ok(());
+    }
+    refused(STEP, format!("the {name} does not belong to the agent inside (owner {owner}, expected {AGENT})"))
+}
+
+/// Whether the kernel's answer is one of those by which it refuses an overlay as such: it has none, it allows none in a
+/// user namespace, or it does not take these folders as layers.
+pub(super) fn is_refusal(error: &io::Error) -> bool {
+    let known = [libc::ENODEV, libc::EPERM, libc::EINVAL, libc::EOPNOTSUPP];
+    error.raw_os_error().is_some_and(|errno| known.contains(&errno))
 }
 
 /// An overlay on a place, whose changes go to `upper` and `work` in the folder `changes`. The names are relative: the
 /// mount table shows them, and they lead nowhere.
 pub(super) fn overlay(point: BorrowedFd<'_>, lower: &str, changes: &str) -> io::Result<()> {
-    let (upper, work) = (format!("{changes}/upper"), format!("{changes}/work"));
+    overlay_in(point, lower, &format!("{changes}/upper"), &format!("{changes}/work"))
+}
+
+fn overlay_in(point: BorrowedFd<'_>, lower: &str, upper: &str, work: &str) -> io::Result<()> {
     let more = [
-        ("upperdir", upper.as_str()),
-        ("workdir", &work),
+        ("upperdir", upper),
+        ("workdir", work),
         ("redirect_dir", "nofollow"),
         ("metacopy", "off"),
         ("index", "off"),

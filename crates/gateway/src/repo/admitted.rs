@@ -1,0 +1,145 @@
+//! Which ignored files come in because the policy names them, by path or by pattern as in a `.gitignore`.
+//!
+//! A file that looks like a credential, by its name or because it holds a private key, stays out even then, unless its
+//! whole path is named. Nothing is followed and nothing but files and links is admitted.
+
+use std::fs::File;
+use std::io::Read;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+
+use enclos_core::policy::Mounts;
+use enclos_core::secret::Redactor;
+use enclos_core::sensitive::holds_credentials;
+use ignore::gitignore::{Gitignore, GitignoreBuilder};
+
+/// The most bytes of a file that are searched for a private key.
+const SEARCHED: u64 = 1 << 20;
+
+/// The rule for one repository.
+#[derive(Debug)]
+pub(crate) struct Admitted {
+    patterns: Gitignore,
+    everything: bool,
+    exact: Vec<String>,
+    keys: Option<Redactor>,
+}
+
+/// What becomes of an ignored file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Admission {
+    /// It is shown.
+    Shown,
+    /// It is not named.
+    Hidden,
+    /// It is named, and looks like a credential.
+    Credential,
+}
+
+impl Admitted {
+    /// The rule of a policy.
+    ///
+    /// # Errors
+    /// A pattern that cannot be read.
+    pub(crate) fn of(setting: Option<&Mounts>) -> Result<Self, String> {
+        let mut builder = GitignoreBuilder::new("");
+        let (mut everything, mut exact) = (false, Vec::new());
+        match setting {
+            None => {}
+            Some(Mounts::All) => everything = true,
+            Some(Mounts::Only(names)) => {
+                for name in names {
+                    builder
+                        .add_line(None, name)
+                        .map_err(|error| format!("`repository.ignored` has `{name}`: {error}"))?;
+                    if !name.contains(['*', '?', '[', '\\']) {
+                        exact.push(name.trim_start_matches('/').to_owned());
+                    }
+                }
+            }
+        }
+        let patterns = builder.build().map_err(|error| format!("`repository.ignored`: {error}"))?;
+        let any = everything || !patterns.is_empty();
+        let keys = any.then(|| Redactor::new(Vec::new())).transpose().map_err(|error| error.to_string())?;
+        Ok(Self { patterns, everything, exact, keys })
+    }
+
+    /// Nothing.
+    #[cfg(test)]
+    pub(super) fn nothing() -> Self {
+        Self::of(None).unwrap()
+    }
+
+    /// Whether anything can be admitted.
+    pub(super) fn is_any(&self) -> bool {
+        self.keys.is_some()
+    }
+
+    /// What becomes of an ignored file at a path, which lies at `whole` on the disk.
+    pub(super) fn of_file(&self, path: &Path, whole: &Path) -> Admission {
+        let named = self.everything || self.patterns.matched_path_or_any_parents(path, false).is_ignore();
+        let Some(text) = path.to_str().filter(|_| named) else { return Admission::Hidden };
+        if self.exact.iter().any(|exact| exact == text) {
+            return Admission::Shown;
+        }
+        if holds_credentials(text) || self.holds_key(whole) {
+            Admission::Credential
+        } else {
+            Admission::Shown
+        }
+    }
+
+    /// Whether a file holds a private key. One that cannot be read is taken to.
+    fn holds_key(&self, whole: &Path) -> bool {
+        let Ok(facts) = whole.symlink_metadata() else { return true };
+        if facts.is_symlink() {
+            return false;
+        }
+        let mut bytes = Vec::new();
+        let opened = File::options().read(true).custom_flags(libc_flags()).open(whole);
+        let read = opened.and_then(|file| file.take(SEARCHED).read_to_end(&mut bytes));
+        let Some(keys) = &self.keys else { return true };
+        read.is_err() || keys.kinds(&String::from_utf8_lossy(&bytes)).iter().any(|kind| kind == "private-key")
+    }
+}
+
+/// Not through a link, and never waiting for a pipe.
+fn libc_flags() -> i32 {
+    let flags = rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK | rustix::fs::OFlags::NOCTTY;
+    i32::try_from(flags.bits()).unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_named_comes_in_and_credentials_only_by_their_whole_path() {
+        let dir = tempfile::tempdir().unwrap();
+        let key =
+            "-----BEGIN PRIVATE KEY-----\nMIIEvQIBADANBgkqhkiG9w0BAQEFAASC\n-----END PRIVATE KEY-----\n";
+        for (path, text) in [("data.csv", "1"), ("prod.env", "A=1"), ("notes.txt", key), ("other.txt", "x")] {
+            std::fs::write(dir.path().join(path), text).unwrap();
+        }
+        let ask = |names: &[&str], path: &str| {
+            let names = names.iter().map(|name| (*name).to_owned()).collect();
+            let admitted = Admitted::of(Some(&Mounts::Only(names))).unwrap();
+            admitted.of_file(Path::new(path), &dir.path().join(path))
+        };
+        assert_eq!(ask(&["*.csv"], "data.csv"), Admission::Shown);
+        assert_eq!(ask(&["*.csv"], "other.txt"), Admission::Hidden);
+        assert_eq!(ask(&["*"], "prod.env"), Admission::Credential);
+        assert_eq!(ask(&["*.env"], "prod.env"), Admission::Credential);
+        assert_eq!(ask(&["prod.env"], "prod.env"), Admission::Shown);
+        assert_eq!(ask(&["/prod.env"], "prod.env"), Admission::Shown);
+        assert_eq!(ask(&["*.txt"], "notes.txt"), Admission::Credential);
+        assert_eq!(ask(&["notes.txt"], "notes.txt"), Admission::Shown);
+        assert_eq!(ask(&["*.txt"], "gone.txt"), Admission::Credential, "what cannot be read");
+        assert_eq!(ask(&["data/"], "data/x.txt"), Admission::Credential);
+        let all = Admitted::of(Some(&Mounts::All)).unwrap();
+        assert_eq!(all.of_file(Path::new("other.txt"), &dir.path().join("other.txt")), Admission::Shown);
+        let none = Admitted::nothing();
+        assert!(!none.is_any());
+        assert_eq!(none.of_file(Path::new("data.csv"), &dir.path().join("data.csv")), Admission::Hidden);
+    }
+}
