@@ -437,3 +437,22 @@ fn the_model_is_told_of_commands_that_died_with_their_gateway() {
     assert!(told.ends_with("Of the background commands these were at work: `web`."), "{told}");
     eventually("nothing is left", || !alive("sleep\u{0}3246"));
 }
+
+#[test]
+fn a_command_goes_to_the_background_with_or_without_a_name_of_its_own() {
+    let world = World::new();
+    let in_background = |args: Value| call("bash", args);
+    let turns = [
+        turn(&[in_background(json!({"command": "sleep 60", "background": true}))]),
+        turn(&[in_background(json!({"command": "sleep 60", "background": true, "name": "second"}))]),
+        turn(&[in_background(json!({"command": "true", "background": false}))]),
+        turn(&[in_background(json!({"command": "true", "name": "third"}))]),
+        say("done"),
+    ];
+    let run = world.run("balanced", &turns);
+    let names: Vec<&Value> = run.of("background.started").iter().map(|event| &event["name"]).collect();
+    assert_eq!(names, [&json!("background"), &json!("second")]);
+    let errors = run.of("call.errored");
+    assert_eq!(errors.len(), 1, "{errors:#?}");
+    assert!(errors[0]["error"].as_str().unwrap().contains("set `background` to true"), "{errors:#?}");
+}

@@ -99,6 +99,12 @@ impl Action {
     pub(crate) fn of(tool: &str, args: &Args) -> Result<Option<Self>, String> {
         match tool {
             tool::BACKGROUND => Look::of(args).map(|look| Some(Self::Background(look))),
+            "bash"
+                if args.value().get("name").is_some()
+                    && args.value().get("background") != Some(&serde_json::Value::Bool(true)) =>
+            {
+                Err("`name` is that of a command in the background: set `background` to true".to_owned())
+            }
             _ => Ok(Self::plain(tool, args)),
         }
     }
@@ -126,7 +132,9 @@ impl Action {
             "bash" => Self::Command(Run {
                 text: text("command")?,
                 terminal: yes("pty"),
-                background: text("background"),
+                background: text("background").or_else(|| {
+                    yes("background").then(|| text("name").unwrap_or_else(|| tool::UNNAMED.into()))
+                }),
             }),
             _ => return None,
         })
@@ -140,7 +148,7 @@ pub(crate) fn expect_sandbox() {
 
 /// Opens the sandbox of a session on this machine. What runs in it still needs a receipt each.
 pub(crate) fn open(plan: &Plan) -> Result<Workplace, OpenError> {
-    enclos_sandbox::open(plan).map(Workplace::Here)
+    enclos_sandbox::open(plan).map(|sandbox| Workplace::Here(Box::new(sandbox)))
 }
 
 /// Performs the action of a call whose intent is in the journal, and reports until its end. Returns at once. The end of a

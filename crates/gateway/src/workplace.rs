@@ -13,7 +13,7 @@ use enclos_sandbox::{
 #[derive(Debug)]
 pub(crate) enum Workplace {
     /// On this machine.
-    Here(Sandbox),
+    Here(Box<Sandbox>),
     /// On an execution host.
     Host(Remote),
 }

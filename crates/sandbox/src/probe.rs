@@ -101,7 +101,9 @@ pub fn probe(backend: &Backend) -> Vec<Check> {
         Backend::Oci(oci) => {
             let word = oci.engine.word();
             let mut checks = trial(backend);
-            checks.iter_mut().for_each(|check| check.name = format!("{word}: {}", check.name));
+            for check in &mut checks {
+                check.name = format!("{word}: {}", check.name);
+            }
             checks
         }
     }

@@ -135,10 +135,10 @@ fn a_host_that_loses_its_gateway_ends_the_sandbox_when_the_lease_ends() {
     assert_eq!(run(&remote, "echo alive").unwrap().1, "alive\n");
     drop(remote);
     let beat = bench.layer("s1").join("upper/beat");
-    let beats = || std::fs::metadata(&beat).map(|facts| facts.len()).unwrap_or(0);
+    let beats = || std::fs::metadata(&beat).map_or(0, |facts| facts.len());
     let (start, mut last, mut still) = (Instant::now(), beats(), Instant::now());
     while still.elapsed() < Duration::from_secs(3) {
-        assert!(start.elapsed() < Duration::from_secs(60), "it still beats");
+        assert!(start.elapsed() < Duration::from_mins(1), "it still beats");
         std::thread::sleep(Duration::from_millis(100));
         let now = beats();
         if now != last {

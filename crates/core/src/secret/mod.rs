@@ -22,6 +22,9 @@ pub use known::KnownSecret;
 /// What begins a mark.
 pub const MARK: &str = "[secret:";
 
+/// The kind of private keys, whole or cut off.
+pub const PRIVATE_KEY: &str = "private-key";
+
 /// The longest kind in a mark, in bytes.
 const MAX_KIND: usize = 32;
 

@@ -30,7 +30,7 @@ pub(super) fn private_keys(text: &str, found: &mut Vec<Found>) {
         let closing = text.get(cut..).filter(|rest| rest.starts_with("-----END"));
         let end = closing
             .map_or(cut, |rest| cut + 8 + rest.get(8..).map_or(0, |rest| span(rest, |b| b != b'-')) + 5);
-        found.push(Found::new(start, end.min(text.len()), "private-key"));
+        found.push(Found::new(start, end.min(text.len()), super::PRIVATE_KEY));
         done = end;
     }
 }

@@ -128,12 +128,15 @@ fn given(mounts: &Mounts) -> Given {
     }
 }
 
+/// The commit that the host has a base of, and the name of the branch it is on.
+type Head = (Commit, Option<String>);
+
 /// Has the host make the base, with the history that it lacks. Where that cannot be had the whole tree is brought.
 fn base(
     link: &mut Link,
     wanted: &Wanted<'_>,
     notes: &mut Vec<String>,
-) -> Result<(Option<(Commit, Option<String>)>, Manifest), ApiError> {
+) -> Result<(Option<Head>, Manifest), ApiError> {
     let Some(head) = head(&wanted.repo.root) else {
         if wanted.repo.git.is_some() {
             notes.push(

@@ -101,7 +101,7 @@ impl Walk<'_> {
         let mode =
             if path.is_empty() { 0o755 } else { tree.entry(path)?.map_or(0o755, |entry| entry.mode & 0o777) };
         self.seen.insert(path.to_owned(), Some(mode));
-        if !self.above.contains(path.as_bytes()) {
+        if !path.is_empty() && !self.above.contains(path.as_bytes()) {
             self.bring(path, Thing::Directory(mode));
         }
         for name in names {
@@ -216,7 +216,7 @@ impl Over {
     /// Sends it.
     pub(crate) fn send(&self, sender: &mut Sender<'_>) -> io::Result<()> {
         sender.plain(b"", Sort::Directory, 0o755)?;
-        for (path, thing) in self.things.iter().filter(|(path, _)| !path.is_empty()) {
+        for (path, thing) in &self.things {
             let name = path.as_bytes();
             match thing {
                 Thing::Directory(mode) => sender.plain(name, Sort::Directory, *mode)?,
@@ -295,7 +295,9 @@ fn holds_key(file: &std::fs::File) -> io::Result<bool> {
     file.take(SEARCHED).read_to_end(&mut text)?;
     let text = String::from_utf8_lossy(&text);
     // Where it cannot be looked for nothing is brought.
-    Ok(SEARCH.as_ref().is_none_or(|search| search.kinds(&text).iter().any(|kind| kind == "private key")))
+    Ok(SEARCH
+        .as_ref()
+        .is_none_or(|search| search.kinds(&text).iter().any(|kind| kind == enclos_core::secret::PRIVATE_KEY)))
 }
 
 #[cfg(test)]

@@ -129,18 +129,16 @@ fn map(pid: Pid) -> Done<()> {
 
 /// The new process becomes the init. Answers only when that fails.
 fn become_init(control: &OwnedFd, wait: &OwnedFd, image: &OwnedFd, given: Vec<Given>) -> ! {
-    let failure = match make_ready(control, wait, image, given) {
-        Err(failure) => (control.as_fd(), failure),
-        Ok(()) => {
-            // SAFETY: `make_ready` left the program at this number.
-            let image = unsafe { BorrowedFd::borrow_raw(IMAGE_FD) };
-            // SAFETY: and the control socket at this one.
-            let control = unsafe { BorrowedFd::borrow_raw(CONTROL_FD) };
-            let errno = process::execute_open(image, c"init").raw_os_error().unwrap_or(0);
-            (control, Failure { step: Step::Init, message: "executing the init".into(), errno })
-        }
-    };
-    tell(failure.0, &failure.1);
+    if let Err(failure) = make_ready(control, wait, image, given) {
+        tell(control, &failure);
+        process::exit(1)
+    }
+    // SAFETY: `make_ready` left the program at this number.
+    let image = unsafe { BorrowedFd::borrow_raw(IMAGE_FD) };
+    // SAFETY: and the control socket at this one.
+    let control = unsafe { BorrowedFd::borrow_raw(CONTROL_FD) };
+    let errno = process::execute_open(image, c"init").raw_os_error().unwrap_or(0);
+    tell(control, &Failure { step: Step::Init, message: "executing the init".into(), errno });
     process::exit(1)
 }
 

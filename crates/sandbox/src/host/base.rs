@@ -16,7 +16,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
 
 /// A base that no session used for so long is removed at the next start.
-const UNUSED: Duration = Duration::from_secs(30 * 24 * 3600);
+const UNUSED: Duration = Duration::from_hours(30 * 24);
 
 /// The bases and mirrors below one folder.
 #[derive(Debug)]

@@ -57,8 +57,12 @@ impl Bench {
     }
 
     fn pack(&self, commit: &Commit, have: &[String]) -> Vec<u8> {
-        let without: String = have.iter().map(|known| format!("^{known}\n")).collect();
-        let wanted = format!("{}\n{without}", commit.commit);
+        let mut wanted = format!("{}\n", commit.commit);
+        for known in have {
+            wanted.push('^');
+            wanted.push_str(known);
+            wanted.push('\n');
+        }
         git(&self.repo(), &["pack-objects", "--revs", "--stdout", "--thin", "-q"], &wanted)
     }
 
@@ -94,7 +98,7 @@ fn a_base_holds_the_bytes_of_the_commit_and_its_manifest_says_so() {
     bench.write("new", "two");
     let next = bench.commit();
     let have = bases.find(7, &next).unwrap().unwrap_err();
-    assert_eq!(have, [commit.commit.clone()], "only what is new has to come");
+    assert_eq!(have, std::slice::from_ref(&commit.commit), "only what is new has to come");
     bases.take(7, &next, &mut bench.pack(&next, &have).as_slice()).unwrap();
     assert!(bases.find(7, &next).unwrap().unwrap().tree().join("new").exists());
     assert!(!base.tree().join("new").exists());

@@ -49,8 +49,8 @@ pub(crate) fn read<T: DeserializeOwned>(from: &mut dyn Read) -> io::Result<Optio
 }
 
 fn numbers(bytes: [u8; 8]) -> [u32; 2] {
-    let [a, b, c, d, e, f, g, h] = bytes;
-    [u32::from_le_bytes([a, b, c, d]), u32::from_le_bytes([e, f, g, h])]
+    let [h0, h1, h2, h3, body @ ..] = bytes;
+    [u32::from_le_bytes([h0, h1, h2, h3]), u32::from_le_bytes(body)]
 }
 
 /// So many bytes; the memory grows with what comes.
@@ -74,20 +74,21 @@ mod tests {
         bytes
     }
 
+    /// Hands out one byte, then the rest in pieces of odd size.
+    struct Pieces<'b>(&'b [u8]);
+    impl Read for Pieces<'_> {
+        fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+            let size = into.len().min(self.0.len()).min(1 + self.0.len() % 4099);
+            let (now, rest) = self.0.split_at(size);
+            into[..size].copy_from_slice(now);
+            self.0 = rest;
+            Ok(size)
+        }
+    }
+
     #[test]
     fn frames_arrive_whole_whatever_the_pieces() {
-        let bytes = [framed("one", b""), framed("two", &[7; 300_000])].concat();
-        /// Hands out one byte, then the rest in pieces of odd size.
-        struct Pieces<'b>(&'b [u8]);
-        impl Read for Pieces<'_> {
-            fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
-                let size = into.len().min(self.0.len()).min(1 + self.0.len() % 4099);
-                let (now, rest) = self.0.split_at(size);
-                into[..size].copy_from_slice(now);
-                self.0 = rest;
-                Ok(size)
-            }
-        }
+        let bytes = [framed("one", b""), framed("two", &vec![7; 300_000])].concat();
         let mut from = Pieces(&bytes);
         assert_eq!(read::<String>(&mut from).unwrap(), Some(("one".to_owned(), Vec::new())));
         assert_eq!(read::<String>(&mut from).unwrap(), Some(("two".to_owned(), vec![7; 300_000])));

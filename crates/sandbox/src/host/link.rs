@@ -14,7 +14,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 /// How long a host may take over one step of an opening: git checks a whole history.
-const PATIENCE: Duration = Duration::from_secs(900);
+const PATIENCE: Duration = Duration::from_mins(15);
 /// How long it may take to greet.
 const GREETING: Duration = Duration::from_secs(5);
 
@@ -127,9 +127,9 @@ impl Link {
     pub fn over(&mut self, send: impl FnOnce(&mut Sender<'_>) -> io::Result<()>) -> Result<(), HostError> {
         self.order(Order::Over)?;
         let mut sender = Sender::new(&mut self.to);
-        let sent = send(&mut sender);
-        let ended = if sent.is_ok() { sender.end() } else { sender.broken() };
-        if let Err(error) = sent.and(ended) {
+        let outcome = send(&mut sender);
+        let ended = if outcome.is_ok() { sender.end() } else { sender.broken() };
+        if let Err(error) = outcome.and(ended) {
             // A host that takes no more has said why.
             return Err(match self.hear() {
                 Err(refused @ HostError::Refused { .. }) => refused,

@@ -63,7 +63,9 @@ impl Post {
             let last = !matches!(answer, Answer::Output { .. });
             let asker = if last { known.orders.remove(&id) } else { known.orders.get(&id).cloned() };
             // Whoever asked may not want to know any more.
-            let _ = asker.map(|asker| asker.send((answer, body)));
+            if let Some(asker) = asker {
+                drop(asker.send((answer, body)));
+            }
         }
         self.lose();
     }

@@ -18,7 +18,7 @@ const RENEWED: Duration = Duration::from_secs(1);
 /// How long a renewal may go unanswered: as long as the lease lasts at the host.
 const UNANSWERED: Duration = LEASE;
 /// How much longer than its limit a command may take until the host is taken for lost.
-const GRACE: Duration = Duration::from_secs(60);
+const GRACE: Duration = Duration::from_mins(1);
 
 /// An open sandbox on a host. Dropping it gives the connection up; the host ends the sandbox with its lease.
 #[derive(Debug)]

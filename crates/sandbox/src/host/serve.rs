@@ -45,7 +45,7 @@ impl Out {
 }
 
 /// Serves one connection until it ends. `who` is the user at its other side.
-pub(crate) fn connection(host: &Arc<Shared>, stream: UnixStream, who: u32) -> io::Result<()> {
+pub(crate) fn connection(host: &Arc<Shared>, stream: &UnixStream, who: u32) -> io::Result<()> {
     stream.set_read_timeout(Some(GREETING))?;
     stream.set_write_timeout(Some(PATIENCE))?;
     let mut from = BufReader::new(stream.try_clone()?);
@@ -170,7 +170,7 @@ impl At<'_> {
         work: impl FnOnce(&crate::sandbox::Sandbox) -> Result<T, RunError>,
     ) -> Result<T, Refused> {
         let used = self.held.sandbox(self.epoch)?;
-        work(&used.sandbox).map_err(of_run)
+        work(&used.sandbox).map_err(|error| of_run(&error))
     }
 
     fn base(&self, id: u32, base: &super::Commit) -> io::Result<()> {
@@ -259,7 +259,7 @@ impl At<'_> {
                     drop(used);
                     match exit {
                         Ok(exit) => out.send(id, Answer::Exit { exit }, &[]),
-                        Err(error) => out.refuse(id, of_run(error)),
+                        Err(error) => out.refuse(id, of_run(&error)),
                     }
                 }
                 Order::WaitBackground { name, from, most_ms } => {
@@ -268,7 +268,7 @@ impl At<'_> {
                     drop(used);
                     match waited {
                         Ok(()) => out.send(id, Answer::Done, &[]),
-                        Err(error) => out.refuse(id, of_run(error)),
+                        Err(error) => out.refuse(id, of_run(&error)),
                     }
                 }
                 _ => {
@@ -305,12 +305,12 @@ fn file(
             Ok(Ok(channel::pack(&serde_json::to_vec(&reply).map_err(failed)?, blob)))
         }
         Err(FileError::Refused(fault)) => Ok(Err(fault)),
-        Err(FileError::Run(error)) => Err(of_run(error)),
+        Err(FileError::Run(error)) => Err(of_run(&error)),
         Err(error @ FileError::Ended(_)) => Err(failed(error)),
     }
 }
 
-fn of_run(error: RunError) -> Refused {
+fn of_run(error: &RunError) -> Refused {
     let why = match error {
         RunError::Closed | RunError::Lost => Refusal::Closed,
         RunError::BadCommand(_) => Refusal::Bad,

@@ -158,7 +158,7 @@ impl Host {
         let shared = Arc::clone(&self.shared);
         let thread = std::thread::Builder::new().name("connection".into()).spawn(move || {
             // An error ends the connection, and that is what the other side is told.
-            let _ = serve::connection(&shared, stream, who);
+            let _ = serve::connection(&shared, &stream, who);
             shared.connections.fetch_sub(1, Ordering::AcqRel);
         });
         if thread.is_err() {

@@ -21,7 +21,7 @@ use std::time::{Duration, Instant};
 /// How long the last users of a sandbox that was ended may take to let it go.
 const LAST_BREATH: Duration = Duration::from_secs(2);
 /// A session that nobody asked for in so long is forgotten at the next start.
-const FORGOTTEN: Duration = Duration::from_secs(30 * 24 * 3600);
+const FORGOTTEN: Duration = Duration::from_hours(30 * 24);
 
 /// Why an order was not carried out.
 pub(crate) type Refused = (Refusal, String);

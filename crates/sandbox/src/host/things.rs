@@ -151,7 +151,7 @@ pub(crate) fn send_layer(layer: &Path, to: &mut dyn Write) -> Result<(), LayerEr
             (None, Kind::Whiteout) => sender.plain(path, Sort::Removed, 0).map_err(failed)?,
             (None, Kind::Special(Special::Fifo)) => sender.plain(path, Sort::Pipe, mode).map_err(failed)?,
             (None, Kind::Special(Special::Socket)) => {
-                sender.plain(path, Sort::Socket, mode).map_err(failed)?
+                sender.plain(path, Sort::Socket, mode).map_err(failed)?;
             }
             (None, Kind::Special(Special::Device)) => {
                 return Err(failed(io::Error::other(Reason::Special(Special::Device).to_string())));

@@ -114,13 +114,15 @@ pub(crate) fn start(
     Ok((Started { process, pid, control, trouble: None }, container))
 }
 
+/// What engines said of themselves.
+static KNOWN: Mutex<Option<HashMap<&'static str, Facts>>> = Mutex::new(None);
+
 /// What the engine says of itself, asked once in the life of this process. A runtime is not asked: a plain user's
 /// container has that user alone in it.
 fn facts(oci: &Oci, identity: Identity) -> Result<Facts, OpenError> {
     if oci.engine.is_runtime() {
         return Ok(Facts { rootless: identity != Identity::Root, holds: Holds::NONE });
     }
-    static KNOWN: Mutex<Option<HashMap<&'static str, Facts>>> = Mutex::new(None);
     let word = oci.engine.word();
     let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(facts) = known.as_ref().and_then(|known| known.get(word)) {

@@ -371,7 +371,9 @@ fn figures() {
             inside.sandbox.close();
             times[2].push(start.elapsed());
         }
-        times.iter_mut().for_each(|all| all.sort());
+        for all in &mut times {
+            all.sort();
+        }
         let [open, command, close] = times.map(|all| (all[0], all[all.len() / 2]));
         println!(
             "{}: open {open:?}, command {command:?}, close {close:?} (least, median)",
