@@ -418,7 +418,7 @@ impl Live {
             ("missing", json!(report.missing)),
             ("toolchains", json!(told.toolchains)),
         ]);
-        entry.extend(facts(backend::told(backend)));
+        entry.extend(backend::told(backend));
         self.remark("sandbox.opened", entry).await?;
         told.budget = self.budget_view();
         told.open_ms = started.elapsed().as_secs_f64() * 1e3;
