@@ -243,6 +243,15 @@ pub(super) fn remove(engine: Engine, name: &str, state: &Path) -> Line {
     }
 }
 
+/// Whether a container of this name is still there: ends with 0 when it is.
+pub(super) fn has_container(engine: Engine, name: &str, state: &Path) -> Line {
+    let line = Line::new(engine.word());
+    match engine {
+        Engine::Podman | Engine::Docker => line.and(["container", "inspect", "--format", "{{.Id}}", name]),
+        Engine::Crun | Engine::Runc => line.with("--root").with(state).and(["state", name]),
+    }
+}
+
 /// How an image gets onto the machine.
 pub(super) fn how_to_fetch(engine: Engine, image: &Image) -> String {
     match image {
