@@ -96,8 +96,9 @@ pub fn is_explained(reason: &str) -> bool {
     let checked_later = [
         "`${`",
         "for ((",
-        "behind `coproc`",
+        "stands behind `coproc`",
         "where bash knows no array",
+        "a subscript stands behind",
         "`]]`",
         "`=~` stands without",
         "delimiter",

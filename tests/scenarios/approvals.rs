@@ -394,7 +394,7 @@ fn a_card_that_would_be_too_long_is_refused_however_its_lines_are_counted() {
     let world = World::new();
     let wide = "x".repeat(900_000);
     let calls = [
-        bash(&"make x;".repeat(2500)),
+        bash(&"make everything;".repeat(2500)),
         call("write", serde_json::json!({"path": "wide.txt", "content": wide})),
     ];
     let run = world.run("strict", &[turn(&calls), say("done")]);

@@ -165,6 +165,24 @@ fn a_background_command_is_judged_as_any_other_and_disabled_with_its_tool() {
 }
 
 #[test]
+fn an_end_is_recorded_while_the_model_is_still_asked() {
+    let world = World::new();
+    let slow =
+        json!({"text": "a text in pieces", "calls": [bash("echo on")], "chunks": 2, "delay_ms": 900_000});
+    let model = world.script(&[turn(&[start("short", "exit 9")]), slow]);
+    let args =
+        ["run", "--headless", "--output", "stream-json", "--model", &model, "--preset", "balanced", "do it"];
+    let mut watched = world.start(&args);
+    let session = watched.until_type("background.started")["session"].as_str().unwrap().to_owned();
+    eventually("the end is in the journal", || {
+        let shown = world.output(&["show", &session]);
+        String::from_utf8_lossy(&shown.stdout).contains("background.ended")
+    });
+    watched.kill();
+    assert_eq!(world.verified()["result"], "ok");
+}
+
+#[test]
 fn a_card_says_what_is_at_work_beside_the_call() {
     let world = World::new();
     let turns = [turn(&[start("web", "sleep 3247")]), turn(&[bash("program=ls; $program")]), say("done")];
@@ -418,4 +436,23 @@ fn the_model_is_told_of_commands_that_died_with_their_gateway() {
     let told = beside.iter().find(|text| text.contains("taken up again")).unwrap();
     assert!(told.ends_with("Of the background commands these were at work: `web`."), "{told}");
     eventually("nothing is left", || !alive("sleep\u{0}3246"));
+}
+
+#[test]
+fn a_command_goes_to_the_background_with_or_without_a_name_of_its_own() {
+    let world = World::new();
+    let in_background = |args: Value| call("bash", args);
+    let turns = [
+        turn(&[in_background(json!({"command": "sleep 60", "background": true}))]),
+        turn(&[in_background(json!({"command": "sleep 60", "background": true, "name": "second"}))]),
+        turn(&[in_background(json!({"command": "true", "background": false}))]),
+        turn(&[in_background(json!({"command": "true", "name": "third"}))]),
+        say("done"),
+    ];
+    let run = world.run("balanced", &turns);
+    let names: Vec<&Value> = run.of("background.started").iter().map(|event| &event["name"]).collect();
+    assert_eq!(names, [&json!("background"), &json!("second")]);
+    let errors = run.of("call.errored");
+    assert_eq!(errors.len(), 1, "{errors:#?}");
+    assert!(errors[0]["error"].as_str().unwrap().contains("set `background` to true"), "{errors:#?}");
 }

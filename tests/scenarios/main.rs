@@ -11,6 +11,7 @@ mod commands;
 mod configuration;
 mod errors;
 mod harness;
+mod host;
 mod journal;
 mod killed;
 mod lab;

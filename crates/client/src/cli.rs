@@ -3,6 +3,7 @@
 //! Nothing here reads a file, the environment or a terminal; what the words mean is decided in `hi`.
 
 mod approvals;
+mod host;
 mod lab;
 mod policy;
 mod versions;
@@ -14,6 +15,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use crate::text::help;
 
 pub use approvals::{ApproveArgs, GrantsArgs, GrantsCommand, RejectArgs, RevokeGrantArgs};
+pub use host::HostArgs;
 pub use lab::{PolicyDiffArgs, SchemaArgs, SchemaOf, SimulateArgs, TestArgs};
 pub use policy::{CheckArgs, ExplainArgs, ExplainCommandArgs, PolicyCommand};
 pub use versions::{PolicyApplyArgs, PolicyHistoryArgs, PolicyRollbackArgs, PolicyShowArgs};
@@ -138,6 +140,9 @@ pub enum LowCommand {
     /// Checks this machine.
     #[command(about = help::DOCTOR, before_help = help::DOCTOR_EXAMPLES)]
     Doctor(JsonArgs),
+    /// Serves sandboxes to gateways of this machine.
+    #[command(about = help::HOST, before_help = help::HOST_EXAMPLES)]
+    Host(HostArgs),
     /// Completions of a shell.
     #[command(about = help::COMPLETIONS, before_help = help::COMPLETIONS_EXAMPLES)]
     Completions(CompletionArgs),

@@ -12,6 +12,9 @@ pub const WORKSPACE: &str = "/workspace";
 /// The tool that looks at the commands in the background and stops them.
 pub const BACKGROUND: &str = "background";
 
+/// What a command in the background is called when it is given no name.
+pub const UNNAMED: &str = "background";
+
 /// Names of background commands.
 const NAME: &str = "^[A-Za-z0-9._-]{1,64}$";
 
@@ -79,11 +82,12 @@ pub fn built_in() -> Vec<ToolSpec> {
         ),
         spec(
             "bash",
-            "Run a bash command in /workspace. No network. Output is cut in the middle when long. With background it is \
-             started under that name and goes on, for servers and watchers; pty gives it a terminal.",
+            "Run a bash command in /workspace. No network. Output is cut in the middle when long. With background (true or a \
+             name) it is started under name and goes on, for servers and watchers; pty gives it a terminal.",
             &json!({
                 "command": {"type": "string", "minLength": 1, "maxLength": 65536},
-                "background": name(),
+                "background": {"type": ["boolean", "string"], "pattern": NAME},
+                "name": name(),
                 "pty": {"type": "boolean"},
             }),
             &["command"],

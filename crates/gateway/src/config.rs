@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use enclos_core::budget::{self, Limits};
-use enclos_core::policy::ExecutionBackend;
+use enclos_core::policy::{ExecutionBackend, ExecutionPlace};
 use enclos_protocol::env::{self, Environment};
 use enclos_protocol::error::{ApiError, Fault, Place};
 use serde::Deserialize;
@@ -49,6 +49,7 @@ struct Execution {
     place: Option<String>,
     backend: Option<ExecutionBackend>,
     oci: Option<backend::Written>,
+    host: Option<PathBuf>,
     session_max_actions: Option<u64>,
     session_max_minutes: Option<u64>,
     session_max_extensions: Option<u64>,
@@ -71,6 +72,10 @@ pub(crate) struct Config {
     projects: BTreeMap<PathBuf, ScopeName>,
     /// What is around sandboxes.
     pub backend: backend::Configured,
+    /// Where sessions work, and in words who said so.
+    pub place: Option<(ExecutionPlace, &'static str)>,
+    /// The socket of the execution host.
+    pub host: Option<PathBuf>,
     /// The limits of a session.
     pub limits: Limits,
     /// Seconds of one command.
@@ -102,8 +107,16 @@ impl Config {
     }
 
     fn join(files: &[Written], environment: &Environment) -> Result<Self, ApiError> {
-        let places = files.iter().filter_map(|file| file.execution.place.as_deref());
-        place(environment.get(env::EXECUTION).into_iter().chain(places).next())?;
+        let variable = environment.get(env::EXECUTION).map(|word| (word, "`ENCLOS_AGENT_EXECUTION`"));
+        let in_files = files.iter().filter_map(|file| file.execution.place.as_deref());
+        let in_files = in_files.map(|word| (word, "`execution.place` of the configuration"));
+        let place = variable.into_iter().chain(in_files).next().map(place).transpose()?;
+        let host = files.iter().find_map(|file| file.execution.host.clone());
+        if let Some(host) = host.as_ref().filter(|host| !host.is_absolute()) {
+            let message =
+                format!("`execution.host` is `{}`: expected the absolute path of a socket", host.display());
+            return Err(ApiError::new(Fault::Usage, message));
+        }
         let mut numbers = Numbers { files, environment, announced: Vec::new() };
         let default = Limits::DEFAULT;
         let limits = Limits {
@@ -131,6 +144,8 @@ impl Config {
             preset: files.iter().find_map(|file| file.preset.clone()),
             models,
             projects,
+            place,
+            host,
             limits,
             command_seconds,
             command_output_bytes,
@@ -213,19 +228,13 @@ impl Execution {
     }
 }
 
-/// Checks where commands run.
-fn place(written: Option<&str>) -> Result<(), ApiError> {
-    match written {
-        None | Some("workstation") => Ok(()),
-        Some("server") => {
-            Err(configured("`ENCLOS_AGENT_EXECUTION` is `server`: this build has no execution host")
-                .at(Place::field(env::EXECUTION))
-                .hint("unset it, or set it to `workstation`, to run in a sandbox on this machine"))
-        }
-        Some(other) => Err(configured(format!(
-            "`ENCLOS_AGENT_EXECUTION` is `{other}`: expected `workstation` or `server`"
-        ))
-        .at(Place::field(env::EXECUTION))),
+/// Reads where sessions work.
+fn place((word, said): (&str, &'static str)) -> Result<(ExecutionPlace, &'static str), ApiError> {
+    match word {
+        "workstation" => Ok((ExecutionPlace::Workstation, said)),
+        "server" => Ok((ExecutionPlace::Server, said)),
+        other => Err(configured(format!("{said} is `{other}`: expected `workstation` or `server`"))
+            .at(Place::field(said.trim_matches('`')))),
     }
 }
 
@@ -367,10 +376,18 @@ mod tests {
 
     #[test]
     fn the_place_is_read_and_refused_when_unknown() {
-        assert!(of("", &[(env::EXECUTION, "workstation")]).is_ok());
-        for value in ["server", "Workstation", "", "cloud"] {
+        assert_eq!(of("", &[]).unwrap().place, None);
+        let text = "[execution]\nplace = \"server\"\nhost = \"/run/h.sock\"\n";
+        let config = of(text, &[]).unwrap();
+        assert_eq!(config.place.unwrap().0, ExecutionPlace::Server);
+        assert_eq!(config.host.unwrap(), Path::new("/run/h.sock"));
+        let variable = [(env::EXECUTION, "workstation")];
+        assert_eq!(of(text, &variable).unwrap().place.unwrap().0, ExecutionPlace::Workstation);
+        for value in ["Workstation", "", "cloud"] {
             let error = of("", &[(env::EXECUTION, value)]).unwrap_err();
             assert_eq!(error.fault, Fault::Configuration, "{value}");
+            assert!(error.message.contains("ENCLOS_AGENT_EXECUTION"), "{error}");
         }
+        assert!(of("[execution]\nhost = \"h.sock\"\n", &[]).is_err());
     }
 }

@@ -14,13 +14,14 @@ use enclos_core::tool;
 use enclos_protocol::event::ResultFacts;
 use enclos_sandbox::file::Looked;
 use enclos_sandbox::{
-    Background, Command, Exit, FileError, FileOp, FileReply, Keep, OpenError, Plan, RunError, Sandbox, Stream,
+    Background, Command, Exit, FileError, FileOp, FileReply, Keep, OpenError, Plan, RunError, Stream,
 };
 use enclos_store::Receipt;
 use tokio::sync::mpsc::UnboundedSender;
 
 use crate::shown::{self, Decoder, Kept};
 use crate::tool_result;
+use crate::workplace::Workplace;
 
 pub(crate) use background::{Known, Look, Mark};
 
@@ -98,6 +99,12 @@ impl Action {
     pub(crate) fn of(tool: &str, args: &Args) -> Result<Option<Self>, String> {
         match tool {
             tool::BACKGROUND => Look::of(args).map(|look| Some(Self::Background(look))),
+            "bash"
+                if args.value().get("name").is_some()
+                    && args.value().get("background") != Some(&serde_json::Value::Bool(true)) =>
+            {
+                Err("`name` is that of a command in the background: set `background` to true".to_owned())
+            }
             _ => Ok(Self::plain(tool, args)),
         }
     }
@@ -125,7 +132,9 @@ impl Action {
             "bash" => Self::Command(Run {
                 text: text("command")?,
                 terminal: yes("pty"),
-                background: text("background"),
+                background: text("background").or_else(|| {
+                    yes("background").then(|| text("name").unwrap_or_else(|| tool::UNNAMED.into()))
+                }),
             }),
             _ => return None,
         })
@@ -137,16 +146,16 @@ pub(crate) fn expect_sandbox() {
     enclos_sandbox::make_ready();
 }
 
-/// Opens the sandbox of a session. What runs in it still needs a receipt each.
-pub(crate) fn open(plan: &Plan) -> Result<Sandbox, OpenError> {
-    enclos_sandbox::open(plan)
+/// Opens the sandbox of a session on this machine. What runs in it still needs a receipt each.
+pub(crate) fn open(plan: &Plan) -> Result<Workplace, OpenError> {
+    enclos_sandbox::open(plan).map(|sandbox| Workplace::Here(Box::new(sandbox)))
 }
 
 /// Performs the action of a call whose intent is in the journal, and reports until its end. Returns at once. The end of a
 /// command that goes on in the background is reported by itself.
 pub(crate) fn perform(
     receipt: Receipt,
-    sandbox: Arc<Sandbox>,
+    sandbox: Arc<Workplace>,
     call: CallId,
     action: Action,
     with: With,
@@ -190,7 +199,7 @@ impl Teller {
     }
 }
 
-fn file(sandbox: &Sandbox, op: &FileOp) -> Outcome {
+fn file(sandbox: &Workplace, op: &FileOp) -> Outcome {
     match sandbox.file(op) {
         Ok(reply) => tool_result::of_file(&reply),
         Err(error) => Outcome::failed(error.to_string()),
@@ -205,7 +214,7 @@ const fn part(keep: Option<OutputKeep>) -> Keep {
     }
 }
 
-fn command(sandbox: &Sandbox, run: Run, keep: Option<OutputKeep>, teller: &Teller) -> Outcome {
+fn command(sandbox: &Workplace, run: Run, keep: Option<OutputKeep>, teller: &Teller) -> Outcome {
     let mut kept = Kept::default();
     let mut decoders = [Decoder::default(), Decoder::default()];
     let mut output = |stream: Stream, bytes: &[u8]| {
@@ -239,13 +248,13 @@ fn tell_tail(exit: &Exit, mut decoders: [Decoder; 2], teller: &Teller) {
 }
 
 /// Ends a background command. It may have ended already, or not have begun.
-pub(crate) fn end_background(sandbox: &Sandbox, name: &str) {
+pub(crate) fn end_background(sandbox: &Workplace, name: &str) {
     drop(sandbox.kill_background(name));
 }
 
 /// Runs a command for a person, outside any session: `enclos sandbox run`.
 pub(crate) fn run_for_person(
-    sandbox: &Sandbox,
+    sandbox: &Workplace,
     text: &str,
     terminal: bool,
     keep: Option<OutputKeep>,
@@ -257,7 +266,7 @@ pub(crate) fn run_for_person(
 }
 
 /// Reads a file for a card. `None`: there is no such file.
-pub(crate) fn peek(sandbox: &Sandbox, path: &str, most: u64) -> Result<Option<Vec<u8>>, FileError> {
+pub(crate) fn peek(sandbox: &Workplace, path: &str, most: u64) -> Result<Option<Vec<u8>>, FileError> {
     match sandbox.file(&FileOp::ReadBytes { path: path.to_owned(), max: most }) {
         Ok(FileReply::Bytes { bytes, .. }) => Ok(Some(bytes)),
         Ok(_) => Ok(None),
@@ -267,7 +276,7 @@ pub(crate) fn peek(sandbox: &Sandbox, path: &str, most: u64) -> Result<Option<Ve
 }
 
 /// What the words of a command name, and whether there is more of it than is told.
-pub(crate) fn look(sandbox: &Sandbox, words: Vec<String>) -> Result<(Vec<Looked>, bool), FileError> {
+pub(crate) fn look(sandbox: &Workplace, words: Vec<String>) -> Result<(Vec<Looked>, bool), FileError> {
     match sandbox.file(&FileOp::Look { words })? {
         FileReply::Look { seen, more } => Ok((seen, more)),
         // Another answer than the one to the question tells nothing.
@@ -276,7 +285,7 @@ pub(crate) fn look(sandbox: &Sandbox, words: Vec<String>) -> Result<(Vec<Looked>
 }
 
 /// Whether a name in the workspace is a link. `None`: there is no such name.
-pub(crate) fn is_link(sandbox: &Sandbox, path: &str) -> Option<bool> {
+pub(crate) fn is_link(sandbox: &Workplace, path: &str) -> Option<bool> {
     match sandbox.file(&FileOp::Stat { path: path.to_owned() }) {
         Ok(FileReply::Stat(entry)) => Some(entry.kind == enclos_sandbox::file::Kind::Link),
         Err(FileError::Refused(fault)) if fault.kind == enclos_sandbox::FaultKind::NotFound => None,

@@ -13,6 +13,7 @@ mod config;
 mod control;
 mod effects;
 mod explain;
+mod host;
 mod identity;
 mod instructions;
 mod journal;
@@ -30,5 +31,6 @@ mod tell;
 mod tool_result;
 mod trees;
 mod undo;
+mod workplace;
 
 pub use local::Local;

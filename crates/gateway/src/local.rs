@@ -12,10 +12,10 @@ use std::sync::Arc;
 use enclos_connect::model::{Model, ModelError, ModelSpec, Secret};
 use enclos_core::decision::DecidedBy;
 use enclos_core::ids::SessionId;
-use enclos_core::policy::Policy;
+use enclos_core::policy::{ExecutionPlace, Policy};
 use enclos_protocol::api::{
-    Answering, At, Attached, CommandQuestion, ExplainRequest, Gateway, OpenRequest, PolicyChange,
-    ResumeRequest, SandboxRequest,
+    Answering, At, Attached, CommandQuestion, ExplainRequest, Gateway, HostRequest, OpenRequest,
+    PolicyChange, ResumeRequest, SandboxRequest,
 };
 use enclos_protocol::changeset::{AppliedView, ChangeSetView, UndoneView};
 use enclos_protocol::env::{self, Environment};
@@ -26,6 +26,7 @@ use enclos_protocol::report::{
     Answered, ApprovalRow, Check, CommandExplanation, Explanation, Exported, GrantRow, PolicyReport,
     PolicySaved, PolicyText, PolicyVersion, SandboxRun, SessionDetail, SessionRow, Verification,
 };
+use enclos_sandbox::host::Link;
 use enclos_store::{Lease, LeaseError, Store};
 use serde_json::{Map, Value, json};
 use tokio::sync::mpsc;
@@ -35,6 +36,7 @@ use crate::attend;
 use crate::clock::Clock;
 use crate::config::Config;
 use crate::control::{self, Control};
+use crate::host;
 use crate::identity::Person;
 use crate::places::Places;
 use crate::policies::{Choice, Sources};
@@ -138,6 +140,16 @@ impl Local {
         })
     }
 
+    /// The connection to the execution host, when a session is to work there.
+    fn host(&self, policy: &Policy, known: Option<&Path>) -> Result<Option<(Link, PathBuf)>, ApiError> {
+        if host::place(&self.config, policy)? == ExecutionPlace::Workstation {
+            return Ok(None);
+        }
+        let own = || host::socket(&self.config, &self.places, &self.environment);
+        let socket = known.map_or_else(own, Path::to_path_buf);
+        Ok(Some((host::reach(&socket)?, socket)))
+    }
+
     /// What a session is opened with, a new one and one that is taken up alike. Its control socket listens from here.
     fn opening(&self, id: &SessionId, basis: Basis, way: Way) -> Result<Opening, ApiError> {
         let (remote, from_others) = mpsc::unbounded_channel();
@@ -150,6 +162,7 @@ impl Local {
             home: self.home(),
             repo: basis.repo,
             policy: basis.policy,
+            host: basis.host,
             sources: basis.sources,
             model: basis.model,
             context_tokens: basis.context_tokens,
@@ -218,6 +231,7 @@ struct Basis {
     store: Store,
     repo: Repo,
     policy: Policy,
+    host: Option<(Link, PathBuf)>,
     sources: Sources,
     model: Model,
     context_tokens: Option<u64>,
@@ -238,6 +252,9 @@ struct Sealed {
     preset: Option<String>,
     policy: Vec<PathBuf>,
     repo: PathBuf,
+    /// The socket of the execution host that it works on; none: on this machine.
+    #[serde(default)]
+    host: Option<PathBuf>,
 }
 
 impl Sealed {
@@ -266,6 +283,7 @@ impl Gateway for Local {
             Choice { preset: request.preset.as_deref(), files: &request.policy, repo: Some(&repo.root) };
         let (sources, policy) = self.settled(choice)?;
         let (model, context_tokens, spec) = self.model(request.model.as_deref())?;
+        let host = self.host(&policy, None)?;
         let store = self.store()?;
         let id = new_id(self.clock.now_us())?;
         let sealed = Sealed {
@@ -273,6 +291,7 @@ impl Gateway for Local {
             preset: request.preset,
             policy: absolute(request.policy),
             repo: repo.root.clone(),
+            host: host.as_ref().map(|(_, socket)| socket.clone()),
         };
         let way = Way {
             answering: request.answering,
@@ -280,7 +299,7 @@ impl Gateway for Local {
             patch: request.patch,
             again: sealed.to_map(),
         };
-        let basis = Basis { store, repo, policy, sources, model, context_tokens };
+        let basis = Basis { store, repo, policy, host, sources, model, context_tokens };
         let opening = self.opening(&id, basis, way)?;
         session::open(id, request.task, opening).await
     }
@@ -296,13 +315,16 @@ impl Gateway for Local {
             Choice { preset: sealed.preset.as_deref(), files: &sealed.policy, repo: Some(&repo.root) };
         let (sources, policy) = self.settled(choice)?;
         let (model, context_tokens, _) = self.model(Some(&sealed.model))?;
+        let place = host::place(&self.config, &policy)?;
+        host::stays(&request.session, sealed.host.as_deref(), place)?;
+        let host = self.host(&policy, sealed.host.as_deref())?;
         let way = Way {
             answering: request.answering,
             conversation: request.conversation,
             patch: request.patch,
             again: Map::new(),
         };
-        let basis = Basis { store, repo, policy, sources, model, context_tokens };
+        let basis = Basis { store, repo, policy, host, sources, model, context_tokens };
         let opening = self.opening(&request.session, basis, way)?;
         session::resume(lease, opening, Again { extend: request.extend, message: request.message }).await
     }
@@ -358,6 +380,13 @@ impl Gateway for Local {
         to: Option<&str>,
         at_terminal: bool,
     ) -> Result<UndoneView, ApiError> {
+        if self.sealed(session)?.host.is_some() {
+            let message =
+                format!("the session `{session}` works on an execution host: its calls cannot be undone");
+            return Err(ApiError::new(Fault::Usage, message)
+                .hint(format!("look at what it made: enclos diff {session}"))
+                .hint(format!("or take only some of its files: enclos apply {session} --files PATH …")));
+        }
         let (root, _) = self.made_by(session)?;
         let repo = self.repo(&root)?;
         let lease = self.store()?.lease(session).map_err(|error| match &error {
@@ -424,6 +453,12 @@ impl Gateway for Local {
         let repo = self.repo(&request.repo)?;
         let choice = Choice { preset: request.preset.as_deref(), files: &[], repo: Some(&repo.root) };
         let (_, policy) = self.in_force(choice)?;
+        if host::place(&self.config, &policy)? == ExecutionPlace::Server {
+            let message = "`sandbox run` opens a sandbox on this machine, and the place is `server`";
+            return Err(
+                ApiError::new(Fault::Usage, message).hint("run a session instead: enclos run \"task\"")
+            );
+        }
         let target = machine::Target { repo: &repo, home: self.home(), uid: self.person.uid };
         machine::run(&policy, &self.config, &target, request, output)
     }
@@ -441,6 +476,12 @@ impl Gateway for Local {
             Some(file) => Ok(journal::verify_file(file)),
             None => journal::verify_store(self.places.state()),
         }
+    }
+
+    async fn host(&self, request: HostRequest, say: &mut dyn FnMut(&str)) -> Result<(), ApiError> {
+        let socket = host::socket(&self.config, &self.places, &self.environment);
+        let places = (socket, self.places.state().join("host"), self.home());
+        host::serve(request, places, say).await
     }
 
     fn doctor(&self) -> Vec<Check> {

@@ -31,6 +31,7 @@ pub(crate) fn remove_layer(layer: &Path) {
     // What cannot be removed now is removed at the next start.
     drop(crate::trees::remove(layer));
     if let Some(session) = layer.parent() {
+        crate::host::forget(session);
         drop(crate::undo::remove(session));
     }
 }
@@ -56,6 +57,9 @@ pub(crate) fn sweep(store: &Store, places: &Places) -> Result<(), ApiError> {
         let id = folder.file_name().to_str().and_then(SessionId::parse);
         let layer = folder.path().join("layer");
         let closed = |id: &SessionId| store.session(id).is_ok_and(|row| row.closed_us.is_some());
+        if crate::host::is_kept(&folder.path()) && id.as_ref().is_some_and(closed) {
+            crate::host::forget(&folder.path());
+        }
         if (layer.exists() || crate::undo::is_kept(&folder.path())) && id.as_ref().is_some_and(closed) {
             remove_layer(&layer);
         }

@@ -162,6 +162,17 @@ pub struct SandboxRequest {
     pub pty: bool,
 }
 
+/// How an execution host is to run.
+#[derive(Clone, Debug, Default)]
+pub struct HostRequest {
+    /// Where it listens; the person's own place when absent.
+    pub socket: Option<PathBuf>,
+    /// Its folder; the person's own place when absent.
+    pub state: Option<PathBuf>,
+    /// Users besides its own whose gateways it serves.
+    pub gateway_uids: Vec<u32>,
+}
+
 /// What a client may ask of a gateway.
 pub trait Gateway {
     /// Opens a session and lets it work.
@@ -240,6 +251,12 @@ pub trait Gateway {
     ) -> Result<Exported, ApiError>;
     /// Verifies an export, or the local store.
     fn journal_verify(&self, file: Option<&std::path::Path>) -> Result<Verification, ApiError>;
+    /// Serves sandboxes to gateways as an execution host, until the process is asked to end. `say` is told what happens.
+    fn host(
+        &self,
+        request: HostRequest,
+        say: &mut dyn FnMut(&str),
+    ) -> impl Future<Output = Result<(), ApiError>>;
     /// Checks this machine.
     fn doctor(&self) -> Vec<Check>;
 }

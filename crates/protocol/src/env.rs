@@ -49,6 +49,8 @@ variables! {
     XDG_CONFIG = "XDG_CONFIG_HOME", "Parent of the folder `enclos` with `config.toml`", "`~/.config`";
     /// State directory.
     XDG_STATE = "XDG_STATE_HOME", "Parent of the folder `enclos` with the database, keys and sessions", "`~/.local/state`";
+    /// The folder of running programs.
+    XDG_RUNTIME = "XDG_RUNTIME_DIR", "Parent of the folder `enclos` with the socket of the execution host; passed to a container engine's program", "the folder `run` of the state";
     /// The person's home.
     HOME = "HOME", "The person's home folder: where toolchains are looked for", "no toolchains of a home";
     /// Colour.
@@ -65,8 +67,6 @@ variables! {
     PATH = "PATH", "Where `git`, toolchains and container engines are found on the host", "`/usr/local/bin:/usr/bin:/bin`";
     /// The person's name, for container engines.
     USER = "USER", "Passed to a container engine's program", "not passed";
-    /// Where a user's sockets are.
-    XDG_RUNTIME = "XDG_RUNTIME_DIR", "Passed to a container engine's program", "not passed";
     /// Where a user's data is.
     XDG_DATA = "XDG_DATA_HOME", "Passed to a container engine's program", "not passed";
     /// The user's bus.

@@ -35,6 +35,8 @@ fn main() -> Result<(), Box<dyn Error>> {
 fn plan(root: &Path, layer: &str) -> Plan {
     Plan {
         workspace: root.join("repository"),
+        over: None,
+        owner: None,
         layer: root.join(layer),
         hidden: Vec::new(),
         git: None,

@@ -16,6 +16,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     std::fs::create_dir(&workspace)?;
     let plan = |number: usize| Plan {
         workspace: workspace.clone(),
+        over: None,
+        owner: None,
         layer: root.path().join(format!("layer-{number}")),
         hidden: Vec::new(),
         git: None,

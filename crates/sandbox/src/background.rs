@@ -8,6 +8,7 @@ use crate::plan::Limits;
 use crate::run::{self, Begun, Sink};
 use crate::sandbox::Shared;
 use enclos_init::wire::BACKGROUND;
+use serde::{Deserialize, Serialize};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -20,7 +21,7 @@ const REMEMBERED: usize = 64;
 const NAME: usize = 64;
 
 /// A background command as it is now.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Background {
     /// The name it was started under; unique in its sandbox.
     pub name: String,
@@ -35,7 +36,7 @@ pub struct Background {
 }
 
 /// The end of a background command.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum End {
     /// It ran, and ended like this.
     Exit(Exit),
@@ -44,7 +45,7 @@ pub enum End {
 }
 
 /// A part of what a background command wrote.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Part {
     /// Offset of the first byte, counting all that was ever written. Later than asked for when the bytes between are
     /// not kept.
@@ -177,7 +178,11 @@ impl Jobs {
         let told = (name.clone(), text.clone());
         let thread = std::thread::Builder::new().name("background".into()).spawn(move || {
             let (duration, output, end) = follow(begun, &shared, &theirs);
-            ended(Background { name: told.0, text: told.1, duration, output, end: Some(end) });
+            let (name, text) = told;
+            // Told before anybody can see it: whoever looks and finds it ended is not the first to know.
+            ended(Background { name, text, duration, output, end: Some(end.clone()) });
+            theirs.state().end = Some((duration, end));
+            theirs.changed.notify_all();
         })?;
         list.push(Job { name, text, id, started: Instant::now(), progress, thread: Some(thread) });
         Ok(())
@@ -231,7 +236,7 @@ impl Jobs {
 fn follow(begun: Begun, shared: &Shared, progress: &Progress) -> (Duration, Counted, End) {
     let start = Instant::now();
     let ended = begun.follow(shared, &mut IntoLog(progress));
-    let mut state = progress.state();
+    let state = progress.state();
     let end = match ended {
         Ok(ended) => {
             // The log has both streams as one.
@@ -240,11 +245,7 @@ fn follow(begun: Begun, shared: &Shared, progress: &Progress) -> (Duration, Coun
         }
         Err(error) => End::Failed(error.to_string()),
     };
-    let (duration, output) = (start.elapsed(), state.log.counted());
-    state.end = Some((duration, end.clone()));
-    drop(state);
-    progress.changed.notify_all();
-    (duration, output, end)
+    (start.elapsed(), state.log.counted(), end)
 }
 
 impl Drop for Jobs {

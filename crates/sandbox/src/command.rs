@@ -1,8 +1,9 @@
 //! A command and its end. A command is bash text; its end always says why, never a bare 124 or 137.
+use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
 /// A text for `bash --noprofile --norc -c --`, with limits that may only be tighter than the sandbox's.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Command {
     /// The text, at most 128 KiB less one byte, without NUL.
     pub text: String,
@@ -18,7 +19,7 @@ pub struct Command {
 }
 
 /// Which part is kept of an output that is larger than its limit.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Keep {
     /// Its beginning.
     Head,
@@ -34,7 +35,7 @@ impl Command {
 }
 
 /// One of the two outputs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Stream {
     /// Standard output.
     Stdout,
@@ -43,7 +44,7 @@ pub enum Stream {
 }
 
 /// How a command ended.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Exit {
     /// Exit code of bash, when it ended by itself.
     pub code: Option<i32>,
@@ -63,7 +64,7 @@ pub struct Exit {
 }
 
 /// Bytes of one stream.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Counted {
     /// Handed to the caller, while it ran or with its end.
     pub kept: u64,
@@ -72,7 +73,7 @@ pub struct Counted {
 }
 
 /// Why a command was ended from outside.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Killed {
     /// Its time was over.
     Timeout,

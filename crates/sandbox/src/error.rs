@@ -74,6 +74,12 @@ pub enum RunError {
     /// The sandbox is gone: killed, closed, or its init ended.
     #[error("the sandbox is closed; open it again to go on")]
     Closed,
+    /// The execution host was lost while this was under way there.
+    #[error("the execution host was lost: this may have happened, in whole or in part")]
+    Lost,
+    /// The execution host did not do it.
+    #[error("the execution host says: {0}")]
+    Host(String),
     /// Talking to the init failed.
     #[error("the sandbox cannot be reached: {0}")]
     Io(#[from] io::Error),

@@ -10,6 +10,7 @@ mod cgroup;
 mod command;
 mod error;
 mod git;
+pub mod host;
 mod idmap;
 mod image;
 mod kept;

@@ -35,7 +35,7 @@ pub fn open(plan: &Plan) -> Result<Sandbox, OpenError> {
     let workspace = open_folder(&plan.workspace).at(Step::Plan, "opening the repository")?;
     let root_mode = rustix::fs::fstat(&workspace).at(Step::Plan, "looking at the repository")?.st_mode;
     let thrown_away = plan.mounts.iter().filter(|mount| mount.access == Access::ThrowAway).count();
-    let layer = state::prepare(&plan.layer, identity, root_mode, thrown_away)?;
+    let layer = state::prepare(&plan.layer, identity, plan.owner, root_mode, thrown_away)?;
     let hidden = mask::compute(&workspace, &plan.hidden)?;
     let git = plan.git.as_deref().map(|git| git::read(git, &plan.workspace)).transpose()?;
 
@@ -150,6 +150,8 @@ fn set_up(
     given: &mut Handover,
 ) -> Result<Setup, OpenError> {
     let lower = given.tree(&plan.workspace, "the repository")?;
+    let over =
+        plan.over.as_deref().map(|over| given.tree(over, "the tree over the repository")).transpose()?;
     let layer = given.layer(&plan.layer)?;
     let git = git.map(|git| private_git(git, given)).transpose()?;
     let mut mounts = Vec::new();
@@ -166,6 +168,7 @@ fn set_up(
     }
     Ok(Setup {
         lower,
+        over,
         layer,
         git,
         mounts,

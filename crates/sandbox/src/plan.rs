@@ -2,6 +2,7 @@
 //!
 //! A plan never says how strong the confinement is: every layer of it is always there.
 use crate::oci::Oci;
+use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
 /// Everything that `open` needs to know.
@@ -12,6 +13,11 @@ use std::path::PathBuf;
 pub struct Plan {
     /// The root of the repository on this machine; never written to.
     pub workspace: PathBuf,
+    /// A tree that lies over `workspace` and says where it differs; files removed there are marks of an overlay. Never
+    /// written to, and there is no path to it from inside. `None`: the repository is whole.
+    pub over: Option<PathBuf>,
+    /// As root, the host's user number that a new layer is given to. `None`: one is chosen by chance.
+    pub owner: Option<u32>,
     /// The session's own directory: holds what the session changed (`upper`), kept for a later opening.
     pub layer: PathBuf,
     /// Paths relative to `workspace` that must not exist inside: ignored files, secrets, nested `.git`.
@@ -58,7 +64,8 @@ pub enum Access {
 }
 
 /// Ceilings of a sandbox and of each command in it.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Limits {
     /// Longest run of a command, in seconds.
     pub command_seconds: u32,

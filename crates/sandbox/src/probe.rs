@@ -129,6 +129,8 @@ fn trial(backend: &Backend) -> Vec<Check> {
 fn with(folders: &Folders, backend: &Backend) -> Vec<Check> {
     let plan = Plan {
         workspace: folders.workspace(),
+        over: None,
+        owner: None,
         layer: folders.layer(),
         hidden: Vec::new(),
         git: None,

@@ -1,8 +1,9 @@
 //! What an open sandbox really has: the level obtained and what holds each ceiling.
+use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
 /// What was obtained at opening.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Report {
     /// The level of confinement.
     pub level: Level,
@@ -25,7 +26,7 @@ pub struct Report {
 }
 
 /// Levels of confinement. There is nothing below `Standard`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Level {
     /// Every layer of isolation; some ceilings held by rlimits and a watchdog.
     Standard,
@@ -34,7 +35,7 @@ pub enum Level {
 }
 
 /// What holds a ceiling.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Enforcer {
     /// Control groups, version 2.
     Cgroup2,

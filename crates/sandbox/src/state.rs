@@ -26,18 +26,19 @@ pub(crate) struct Layer {
     pub(crate) owner: (u32, u32),
 }
 
-/// Makes or finds a layer. `root_mode` are the permission bits of the repository's root; `scratch` the number of
+/// Makes or finds a layer. A new one is given to `wanted`, where root makes it; `root_mode` are the permission bits of the repository's root; `scratch` the number of
 /// throw-away folders wanted.
 pub(crate) fn prepare(
     path: &Path,
     identity: Identity,
+    wanted: Option<u32>,
     root_mode: u32,
     scratch: usize,
 ) -> Result<Layer, OpenError> {
     std::fs::create_dir_all(path).at(STEP, &format!("making the layer `{}`", path.display()))?;
     let directory = open(path).at(STEP, &format!("opening the layer `{}`", path.display()))?;
     let lock = lock(&directory)?;
-    let owner = owner(&directory, identity)?;
+    let owner = owner(&directory, identity, wanted)?;
     discard_scratch(&directory).at(STEP, "emptying what the last sandbox threw away")?;
     rustix::fs::fchmod(&directory, Mode::RWXU).at(STEP, "closing the layer to others")?;
     let root = Mode::from_raw_mode(root_mode & 0o777 | 0o700);
@@ -83,7 +84,7 @@ pub(crate) fn lock(directory: &OwnedFd) -> Result<OwnedFd, OpenError> {
 }
 
 /// Who the agent is on the host.
-fn owner(directory: &OwnedFd, identity: Identity) -> Result<(u32, u32), OpenError> {
+fn owner(directory: &OwnedFd, identity: Identity, wanted: Option<u32>) -> Result<(u32, u32), OpenError> {
     let found = match rustix::fs::statat(directory, "upper", AtFlags::SYMLINK_NOFOLLOW) {
         Ok(stat) if FileType::from_raw_mode(stat.st_mode).is_dir() => Some(stat.st_uid),
         Ok(_) => return Err(OpenError::new(STEP, "`upper` in the layer is not a folder")),
@@ -94,9 +95,13 @@ fn owner(directory: &OwnedFd, identity: Identity) -> Result<(u32, u32), OpenErro
         (Identity::User(uid, gid), None) => Ok((uid, gid)),
         (Identity::User(uid, gid), Some(owner)) if owner == uid => Ok((uid, gid)),
         (Identity::Root, Some(uid)) if platform::is_own_uid(uid) => Ok((uid, uid)),
-        (Identity::Root, None) => {
-            platform::new_uid().at(STEP, "choosing a user number").map(|uid| (uid, uid))
-        }
+        (Identity::Root, None) => match wanted {
+            Some(uid) if platform::is_own_uid(uid) => Ok((uid, uid)),
+            Some(uid) => {
+                Err(OpenError::new(STEP, format!("user {uid} is not one of those that sandboxes are given")))
+            }
+            None => platform::new_uid().at(STEP, "choosing a user number").map(|uid| (uid, uid)),
+        },
         (_, Some(owner)) => Err(OpenError::new(
             STEP,
             format!("the layer belongs to user {owner}; it was made by somebody else or by root"),

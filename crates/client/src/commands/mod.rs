@@ -5,6 +5,7 @@ mod batch;
 mod changes;
 mod demo;
 mod doctor;
+mod host;
 mod journal;
 mod lab;
 mod policy;
@@ -102,6 +103,7 @@ where
             journal::verify(&mut cx, &args).map_err(|error| error.exit(Exit::BAD_INPUT))
         }
         LowCommand::Doctor(args) => doctor::run(&mut cx, args),
+        LowCommand::Host(args) => host::run(&mut cx, args).await,
         LowCommand::Completions(args) => {
             let mut script = Vec::new();
             clap_complete::generate(args.shell, &mut LowArgs::command(), "enclos", &mut script);

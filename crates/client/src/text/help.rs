@@ -363,6 +363,21 @@ pub(crate) const VERIFY_FILE: &str = "An export; the journal of this machine whe
 pub(crate) const DOCTOR: &str = "Checks this machine and says how to mend what fails";
 /// Examples of `doctor`.
 pub(crate) const DOCTOR_EXAMPLES: &str = "Examples:\n  enclos doctor\n";
+/// `host`.
+pub(crate) const HOST: &str = "Serves sandboxes to gateways of this machine, as an execution host of its own";
+/// Examples of `host`.
+pub(crate) const HOST_EXAMPLES: &str = "\
+Examples:
+  enclos host                                       then: ENCLOS_AGENT_EXECUTION=server enclos run \"…\"
+  enclos host --socket /run/enclos/host.sock --state /var/lib/enclos-host --gateway-uid 1000
+";
+/// `--socket`.
+pub(crate) const HOST_SOCKET: &str = "Where it listens; gateways name it as `execution.host`";
+/// `--state`.
+pub(crate) const HOST_STATE: &str = "Its own folder: histories, bases, and what sessions changed";
+/// `--gateway-uid`.
+pub(crate) const HOST_GATEWAY_UID: &str =
+    "A user besides its own whose gateways it serves; may be given again";
 /// `completions`.
 pub(crate) const COMPLETIONS: &str = "Prints completions for a shell";
 /// Examples of `completions`.

@@ -15,8 +15,8 @@ use enclos_core::ids::{CallId, RuleId, SessionId};
 use enclos_core::policy::{Difference, Layer, Policy, Preset, Role, Scope, Surface};
 use enclos_core::verdict::Verdict;
 use enclos_protocol::api::{
-    At, Attached, CommandQuestion, ExplainRequest, Gateway, OpenRequest, PolicyChange, ResumeRequest,
-    SandboxRequest,
+    At, Attached, CommandQuestion, ExplainRequest, Gateway, HostRequest, OpenRequest, PolicyChange,
+    ResumeRequest, SandboxRequest,
 };
 use enclos_protocol::changeset::{AppliedView, ChangeSetView, UndoneView};
 use enclos_protocol::error::{ApiError, Fault, Place};
@@ -463,6 +463,11 @@ impl Gateway for Fake {
             anchor: "unanchored".to_owned(),
             message: "what was found".to_owned(),
         })
+    }
+
+    async fn host(&self, _: HostRequest, say: &mut dyn FnMut(&str)) -> Result<(), ApiError> {
+        say("listening at /run/host.sock");
+        Ok(())
     }
 
     fn doctor(&self) -> Vec<Check> {

@@ -8,6 +8,9 @@ use std::borrow::Cow;
 use super::argument::Argument;
 use super::options::{self, Name, Options, Style, Value};
 
+/// The most wrappers in each other that are looked through at once.
+const MAX_WRAPPERS: usize = 32;
+
 /// What a wrapper does with its arguments.
 #[derive(Debug)]
 pub(super) enum Inside<'a> {
@@ -278,19 +281,21 @@ pub(super) fn find(name: &str) -> Option<&'static Wrapper> {
     ALL.iter().find(|wrapper| wrapper.names.contains(&name))
 }
 
-/// The command behind all wrappers, where it can be told; nothing when the last of them has none.
-pub(super) fn innermost(arguments: &[Argument]) -> &[Argument] {
+/// The command behind all wrappers, where it can be told; empty when the last of them has none, and nothing when there
+/// are more than anybody writes.
+pub(super) fn innermost(arguments: &[Argument]) -> Option<&[Argument]> {
     let mut inner = arguments;
-    while let Some((first, rest)) = inner.split_first() {
+    for _ in 0..MAX_WRAPPERS {
+        let Some((first, rest)) = inner.split_first() else { return Some(inner) };
         let name = first.emptied();
-        let Some(wrapper) = find(name.rsplit('/').next().unwrap_or("")) else { break };
+        let Some(wrapper) = find(name.rsplit('/').next().unwrap_or("")) else { return Some(inner) };
         match wrapper.inside(rest) {
             Inside::Command(behind) => inner = behind,
-            Inside::Nothing => return &[],
-            Inside::Code(..) | Inside::Split(..) | Inside::Joined(_) | Inside::Unknown => break,
+            Inside::Nothing => return Some(&[]),
+            Inside::Code(..) | Inside::Split(..) | Inside::Joined(_) | Inside::Unknown => return Some(inner),
         }
     }
-    inner
+    None
 }
 
 /// Whether a program of this name runs the command behind its options.

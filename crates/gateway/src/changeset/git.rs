@@ -96,7 +96,7 @@ impl Git {
     }
 
     /// Runs a command and takes its answer.
-    fn ask(&self, arguments: &[&str]) -> io::Result<Vec<u8>> {
+    pub(super) fn ask(&self, arguments: &[&str]) -> io::Result<Vec<u8>> {
         let mut child = self.start(arguments, Stdio::null())?;
         let mut answer = Vec::new();
         let read = match child.stdout.take() {
@@ -117,7 +117,7 @@ impl Git {
         clippy::disallowed_methods,
         reason = "the one place that asks git about the person's own repository"
     )]
-    fn start(&self, arguments: &[&str], input: Stdio) -> io::Result<Child> {
+    pub(super) fn start(&self, arguments: &[&str], input: Stdio) -> io::Result<Child> {
         let mut command = Command::new("git");
         command
             .args([

@@ -11,11 +11,12 @@ use enclos_core::args::Args;
 use enclos_core::ids::CallId;
 use enclos_core::noun::count;
 use enclos_protocol::event::ResultFacts;
-use enclos_sandbox::{Background, Command, Keep, RunError, Sandbox};
+use enclos_sandbox::{Background, Command, Keep, RunError};
 
 use super::{Outcome, Report, Run, Teller};
 use crate::shown::{Decoder, Kept};
 use crate::tool_result;
+use crate::workplace::Workplace;
 
 /// Bytes that are kept of what one command writes: they are held in memory as long as the sandbox is open. Beginning and
 /// end are kept whatever the policy says of other commands, since whoever looks wants to see the end.
@@ -173,7 +174,7 @@ impl Known {
 }
 
 /// Starts a command. While the second value lives, its end is not reported.
-pub(super) fn start(sandbox: &Sandbox, run: Run, teller: &Teller) -> (Outcome, Option<Sender<()>>) {
+pub(super) fn start(sandbox: &Workplace, run: Run, teller: &Teller) -> (Outcome, Option<Sender<()>>) {
     let name = run.background.unwrap_or_default();
     let command = Command {
         output_bytes: Some(KEPT_BYTES),
@@ -209,7 +210,7 @@ fn plain(error: RunError) -> String {
 }
 
 /// Looks at the background commands, or ends one.
-pub(super) fn look(sandbox: &Sandbox, look: &Look, known: &Known, teller: &Teller) -> Outcome {
+pub(super) fn look(sandbox: &Workplace, look: &Look, known: &Known, teller: &Teller) -> Outcome {
     let Some(name) = look.name() else { return list(sandbox, known) };
     let mut reader = Reader {
         sandbox,
@@ -228,8 +229,11 @@ pub(super) fn look(sandbox: &Sandbox, look: &Look, known: &Known, teller: &Telle
     }
 }
 
-fn list(sandbox: &Sandbox, known: &Known) -> Outcome {
-    let jobs = sandbox.background();
+fn list(sandbox: &Workplace, known: &Known) -> Outcome {
+    let jobs = match sandbox.background() {
+        Ok(jobs) => jobs,
+        Err(error) => return Outcome::failed(plain(error)),
+    };
     let line = |job: &Background| {
         let Background { name, text, output, .. } = job;
         let total = output.kept + output.dropped;
@@ -259,7 +263,7 @@ fn state(job: &Background) -> String {
 
 /// Reads one command from a byte on.
 struct Reader<'a> {
-    sandbox: &'a Sandbox,
+    sandbox: &'a Workplace,
     name: &'a str,
     at: u64,
     kept: Kept,
@@ -298,7 +302,7 @@ impl Reader<'_> {
     }
 
     fn now(&self) -> Result<Background, RunError> {
-        let found = self.sandbox.background().into_iter().find(|job| job.name == self.name);
+        let found = self.sandbox.background()?.into_iter().find(|job| job.name == self.name);
         found.ok_or_else(|| RunError::BadCommand(format!("there is no background command `{}`", self.name)))
     }
 

@@ -2,7 +2,7 @@
 //!
 //! Nothing is applied that was not shown last, and nothing without the lease of its session.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use enclos_core::decision::DecidedBy;
 use enclos_core::ids::{RuleId, SessionId};
@@ -11,6 +11,7 @@ use enclos_protocol::changeset::{AppliedView, ChangeSetView};
 use enclos_protocol::error::{ApiError, Fault};
 
 use super::{Local, Sealed};
+use crate::host::Elsewhere;
 use crate::session;
 use crate::sessions::{self, of_store};
 use crate::{changes, undo};
@@ -18,6 +19,17 @@ use crate::{changes, undo};
 impl Local {
     /// The layer and the repository of a session whose change set can be handled.
     pub(super) fn made_by(&self, id: &SessionId) -> Result<(PathBuf, PathBuf), ApiError> {
+        let sealed = self.sealed(id)?;
+        self.brought_back(id, sealed.host.as_deref())?;
+        Ok((sealed.repo, self.layer(id)))
+    }
+
+    fn layer(&self, id: &SessionId) -> PathBuf {
+        self.places.session(id).join("layer")
+    }
+
+    /// What a session was opened with, if it is open.
+    pub(super) fn sealed(&self, id: &SessionId) -> Result<Sealed, ApiError> {
         let store = self.store()?;
         let row = store.session(id).map_err(|error| of_store(&error))?;
         if row.closed_us.is_some() {
@@ -26,9 +38,19 @@ impl Local {
                 ApiError::new(Fault::Usage, message).hint(format!("see what happened: enclos show {id}"))
             );
         }
-        let layer = self.places.session(id).join("layer");
         // The sealed half is believed, not the row that a listing shows.
-        Ok((Sealed::of(row.extra)?.repo, layer))
+        Sealed::of(row.extra)
+    }
+
+    /// Fetches what a session changed on its host, where that has not been done.
+    fn brought_back(&self, id: &SessionId, host: Option<&Path>) -> Result<(), ApiError> {
+        let Some(socket) = host else { return Ok(()) };
+        let folder = self.places.session(id);
+        if Elsewhere::new(folder.clone(), id.clone(), socket.to_owned(), 0).is_ahead() {
+            let lease = self.take(id)?;
+            Elsewhere::new(folder, id.clone(), socket.to_owned(), lease.epoch()).fetch_last()?;
+        }
+        Ok(())
     }
 
     /// What a session made, noted as shown.
@@ -81,18 +103,18 @@ impl Local {
                 reason: "the change set was accepted".to_owned(),
             };
             session::close_quietly(&lease, &self.clock, &event, &session::facts_of_end(&state))?;
-            sessions::remove_layer(&layer);
+            sessions::remove_layer(&self.layer(session));
         }
         Ok(view)
     }
 
     /// Throws away what a session made.
     pub(super) fn throw_away(&self, session: &SessionId) -> Result<(), ApiError> {
-        let (_, layer) = self.made_by(session)?;
+        self.sealed(session)?;
         let lease = self.take(session)?;
         let state = session::replay(&self.store()?, session)?;
         session::discard(&lease, &self.clock, &state, &self.human())?;
-        sessions::remove_layer(&layer);
+        sessions::remove_layer(&self.layer(session));
         Ok(())
     }
 }

@@ -53,14 +53,16 @@ const NAMED: usize = 5;
 pub(super) fn survey(root: &Path, git: Option<&Path>, uid: u32) -> Shown {
     let mut walk = Walk { root, uid, rules: vec![root_rules(root, git)], ..Walk::new(root, uid) };
     walk.folder(root);
-    let Walk { mut hidden, unreadable, foreign, linked, .. } = walk;
-    if !hidden.is_empty() {
+    let Walk { mut hidden, mut dependencies, unreadable, foreign, linked, .. } = walk;
+    if !hidden.is_empty() || !dependencies.is_empty() {
         let tracked = git.and_then(|git| index::tracked(git).ok()).unwrap_or_default();
-        let mut kept = Vec::new();
-        for path in hidden {
-            untracked_below(root, path, &tracked, &mut kept);
+        for paths in [&mut hidden, &mut dependencies] {
+            let mut kept = Vec::new();
+            for path in std::mem::take(paths) {
+                untracked_below(root, path, &tracked, &mut kept);
+            }
+            *paths = kept;
         }
-        hidden = kept;
         also_by_inode(root, &mut hidden, &linked);
     }
     let ignored: Vec<&PathBuf> = hidden.iter().filter(|path| !is_git(path)).collect();
@@ -68,7 +70,7 @@ pub(super) fn survey(root: &Path, git: Option<&Path>, uid: u32) -> Shown {
     note(&mut notes, "ignored by the repository and not shown in the sandbox", &ignored);
     note(&mut notes, "cannot be read by you, nor in the sandbox", &unreadable.iter().collect::<Vec<_>>());
     note(&mut notes, "belong to another user", &foreign.iter().collect::<Vec<_>>());
-    Shown { hidden, notes }
+    Shown { hidden, dependencies, notes }
 }
 
 /// Of an ignored path, what git does not track: the path itself, or, where something below it is tracked, the rest.
@@ -144,6 +146,7 @@ struct Walk<'a> {
     global: Gitignore,
     rules: Vec<Gitignore>,
     hidden: Vec<PathBuf>,
+    dependencies: Vec<PathBuf>,
     unreadable: Vec<PathBuf>,
     foreign: Vec<PathBuf>,
     /// Shown files that have other names, with their device and inode number.
@@ -153,8 +156,9 @@ struct Walk<'a> {
 impl<'a> Walk<'a> {
     fn new(root: &'a Path, uid: u32) -> Self {
         let (global, _) = GitignoreBuilder::new(root).build_global();
-        let (rules, hidden, unreadable, foreign) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-        Self { root, uid, global, rules, hidden, unreadable, foreign, linked: Vec::new() }
+        let (rules, hidden, dependencies) = (Vec::new(), Vec::new(), Vec::new());
+        let (unreadable, foreign, linked) = (Vec::new(), Vec::new(), Vec::new());
+        Self { root, uid, global, rules, hidden, dependencies, unreadable, foreign, linked }
     }
 
     fn folder(&mut self, folder: &Path) {
@@ -189,9 +193,8 @@ impl<'a> Walk<'a> {
         }
         if self.ignored(path, kind.is_dir()) {
             let dependency = kind.is_dir() && name.to_str().is_some_and(|name| DEPENDENCIES.contains(&name));
-            if !dependency {
-                self.hidden.push(self.relative(path));
-            }
+            let list = if dependency { &mut self.dependencies } else { &mut self.hidden };
+            list.push(path.strip_prefix(self.root).unwrap_or(path).to_path_buf());
             return;
         }
         if kind.is_dir() {

@@ -30,6 +30,8 @@ pub(crate) struct Repo {
 pub(crate) struct Shown {
     /// Paths, relative to the root, that do not exist inside.
     pub hidden: Vec<PathBuf>,
+    /// Ignored dependency and build folders, which come in all the same on the same machine.
+    pub dependencies: Vec<PathBuf>,
     /// Remarks, a sentence each.
     pub notes: Vec<String>,
 }

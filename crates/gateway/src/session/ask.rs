@@ -10,8 +10,9 @@ use enclos_protocol::order::Order;
 use serde_json::Value;
 
 use super::handle::of;
-use super::record::Facts;
+use super::record::{Facts, record_beside};
 use super::{Exit, Finish, Flow, Halt, Live, answer};
+use crate::effects::Report;
 use crate::tell::Teller;
 
 /// Corrections in a row before a run is given up.
@@ -24,6 +25,15 @@ enum Asked {
     Ordered(Order),
 }
 
+/// What was reported while the model was asked.
+#[derive(Default)]
+struct Meanwhile {
+    /// Ends of background commands that are recorded, to be told.
+    ended: Vec<Body>,
+    /// What comes of calls that were interrupted before.
+    late: Vec<Report>,
+}
+
 impl Live {
     /// Calls the model once, or shortens the history first.
     pub(super) async fn ask_model(&mut self) -> Result<Flow, Halt> {
@@ -32,7 +42,13 @@ impl Live {
         }
         let request = self.request();
         let mut seen = Fragments::new(self.next_call);
-        let asked = self.exchange(&request, &mut seen).await?;
+        let mut meanwhile = Meanwhile::default();
+        let asked = self.exchange(&request, &mut seen, &mut meanwhile).await;
+        meanwhile.ended.into_iter().for_each(|body| self.teller.tell(body));
+        for report in meanwhile.late {
+            self.reported(report).await?;
+        }
+        let asked = asked?;
         match asked {
             Asked::Answered(answer) => self.take_answer(&request, answer, seen).await,
             Asked::Ordered(order) => {
@@ -46,15 +62,30 @@ impl Live {
         }
     }
 
-    async fn exchange(&mut self, request: &Request, seen: &mut Fragments) -> Result<Asked, Halt> {
+    /// Asks, and takes orders meanwhile. What ends in the background is recorded as it ends, and told behind the answer.
+    async fn exchange(
+        &mut self,
+        request: &Request,
+        seen: &mut Fragments,
+        meanwhile: &mut Meanwhile,
+    ) -> Result<Asked, Halt> {
         let person = self.person.clone();
-        let Self { model, teller, orders, queued, state, lease, clock, .. } = self;
+        let Self { model, teller, orders, queued, state, lease, clock, reports, board, .. } = self;
         let mut on = |delta| seen.show(teller, delta);
         let asking = model.ask(request, &mut on);
         tokio::pin!(asking);
         loop {
             tokio::select! {
                 answer = &mut asking => return Ok(answer.map_or_else(Asked::Failed, Asked::Answered)),
+                Some(report) = reports.recv() => match report {
+                    Report::Ended { call, ended } => {
+                        if let Some(ending) = board.ending_of(state, &call, &ended) {
+                            record_beside(state, lease, clock.now_us(), &ending.event, &ending.facts).await?;
+                            meanwhile.ended.push(ending.body);
+                        }
+                    }
+                    Report::Output { .. } | Report::Done { .. } => meanwhile.late.push(report),
+                },
                 order = orders.next() => match order {
                     Order::Say { text } => queued.push(text),
                     Order::Interrupt | Order::Stop | Order::Leave => return Ok(Asked::Ordered(order)),

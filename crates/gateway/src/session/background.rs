@@ -7,14 +7,16 @@ use std::time::Duration;
 
 use enclos_core::call::Call;
 use enclos_core::ids::CallId;
-use enclos_core::session::{Cause, Event};
+use enclos_core::session::{Cause, Event, Session};
 use enclos_protocol::event::{Body, Of, ResultFacts};
+use enclos_protocol::order::Order;
 use enclos_sandbox::{Background as Job, End, Killed};
 use serde_json::json;
 use tokio::time::Instant;
 
 use super::entry::{self, facts};
 use super::handle::of;
+use super::record::Facts;
 use super::{Halt, Live};
 use crate::effects::{self, Action, Mark};
 use crate::tool_result;
@@ -46,6 +48,13 @@ impl Board {
         }
     }
 
+    /// The end of the command that a call started.
+    pub(super) fn ending_of(&mut self, state: &Session, call: &CallId, job: &Job) -> Option<Ending> {
+        let cause = self.cause(call, job);
+        let (told, result) = tool_result::of_background(job).unwrap_or_default();
+        Ending::new(state, call, cause, told, result)
+    }
+
     /// Why the command that a call started has ended.
     fn cause(&mut self, call: &CallId, job: &Job) -> Cause {
         let stopped = self.stopping.iter().position(|(started_by, _)| started_by == call);
@@ -54,6 +63,25 @@ impl Board {
             Some(End::Exit(exit)) if exit.killed != Some(Killed::Stop) => Cause::Itself,
             Some(_) | None => self.ending.clone().or(stopped.map(Cause::Call)).unwrap_or(Cause::Session),
         }
+    }
+}
+
+/// The end of a background command, to be recorded and then told.
+pub(super) struct Ending {
+    pub(super) event: Event,
+    pub(super) facts: Facts,
+    pub(super) body: Body,
+}
+
+impl Ending {
+    /// `None` when its end is recorded already.
+    fn new(state: &Session, call: &CallId, cause: Cause, told: String, result: ResultFacts) -> Option<Self> {
+        let running = state.background().iter().find(|running| running.call == *call)?;
+        let (name, reason) = (running.name.clone(), cause.in_words().to_owned());
+        let facts = facts([("name", json!(name)), ("result", entry::json(&result))]);
+        let event = Event::BackgroundEnded { call: call.clone(), cause, told };
+        let of = Of { call: call.clone(), tool: "bash".to_owned() };
+        Some(Self { event, facts, body: Body::BackgroundEnded { of, name, reason, result } })
     }
 }
 
@@ -74,9 +102,18 @@ impl Live {
 
     /// Records and tells the end of a background command.
     pub(super) async fn background_ended(&mut self, call: &CallId, job: &Job) -> Result<(), Halt> {
-        let cause = self.board.cause(call, job);
-        let (told, result) = tool_result::of_background(job).unwrap_or_default();
-        self.record_end(call, cause, told, result).await
+        let ending = self.board.ending_of(&self.state, call, job);
+        self.record_ending(ending).await
+    }
+
+    /// The next order. What ends in the background meanwhile is taken as it comes.
+    pub(super) async fn next_order(&mut self) -> Result<Order, Halt> {
+        loop {
+            tokio::select! {
+                order = self.orders.next() => return Ok(order),
+                Some(report) = self.reports.recv() => drop(self.reported(report).await?),
+            }
+        }
     }
 
     /// What never started counts as ended: the call that was to start it was interrupted, so nobody heard of it.
@@ -93,13 +130,15 @@ impl Live {
         told: String,
         result: ResultFacts,
     ) -> Result<(), Halt> {
-        let running = self.state.background().iter().find(|running| running.call == *call);
-        let Some(name) = running.map(|running| running.name.clone()) else { return Ok(()) };
-        let reason = cause.in_words().to_owned();
-        let facts = facts([("name", json!(name)), ("result", entry::json(&result))]);
-        self.record(Event::BackgroundEnded { call: call.clone(), cause, told }, facts).await?;
-        let of = Of { call: call.clone(), tool: "bash".to_owned() };
-        self.teller.tell(Body::BackgroundEnded { of, name, reason, result });
+        let ending = Ending::new(&self.state, call, cause, told, result);
+        self.record_ending(ending).await
+    }
+
+    async fn record_ending(&mut self, ending: Option<Ending>) -> Result<(), Halt> {
+        if let Some(Ending { event, facts, body }) = ending {
+            self.record(event, facts).await?;
+            self.teller.tell(body);
+        }
         Ok(())
     }
 

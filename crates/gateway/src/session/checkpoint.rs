@@ -15,6 +15,10 @@ impl Live {
     pub(super) async fn keep_moment(&mut self, calls: &[CallId]) -> Option<(CallId, &'static str)> {
         let changes = |call: &&CallId| self.find(call).is_some_and(|found| changes_files(found.tool()));
         let call = calls.iter().find(changes)?.clone();
+        // What the layer says is known only on its host.
+        if self.elsewhere.is_some() {
+            return Some((call, "none"));
+        }
         let mut keeper = match self.keeper.take() {
             Some(keeper) => keeper,
             None => Keeper::new(self.layer.parent()?.to_owned(), self.repo.clone(), self.lease.sealer()),

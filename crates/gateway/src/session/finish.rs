@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use enclos_protocol::event::Body;
-use enclos_sandbox::Sandbox;
-
 use super::{Live, record};
+use crate::host::Elsewhere;
+use crate::workplace::Workplace;
+use enclos_protocol::event::Body;
 
 /// How a run ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -77,8 +77,14 @@ impl Live {
         }
         let code = finish.code(self.state.was_refused(), self.state.has_expired());
         let session_state = record::session_state(self.state.phase());
-        let Self { sandbox, lease, layer, mut teller, control, .. } = self;
+        let lost = self.sandbox.is_lost();
+        let Self { sandbox, elsewhere, lease, layer, mut teller, control, .. } = self;
         take_down(sandbox).await;
+        if let Some(elsewhere) = elsewhere
+            && let Some(why) = bring_back(elsewhere, closed, lost).await
+        {
+            teller.notice(format!("what the session changed is still on the execution host: {why}"));
+        }
         if closed {
             crate::sessions::remove_layer(&layer);
         }
@@ -90,7 +96,7 @@ impl Live {
 }
 
 /// Closes the sandbox once nothing uses it any more.
-async fn take_down(mut sandbox: Arc<Sandbox>) {
+async fn take_down(mut sandbox: Arc<Workplace>) {
     let until = tokio::time::Instant::now() + LAST_BREATH;
     loop {
         match Arc::try_unwrap(sandbox) {
@@ -103,4 +109,20 @@ async fn take_down(mut sandbox: Arc<Sandbox>) {
             Err(_) => return,
         }
     }
+}
+
+/// Fetches what a session changed on its host, or has the host forget a session that is closed. Gives what is in the way.
+async fn bring_back(elsewhere: Elsewhere, closed: bool, lost: bool) -> Option<String> {
+    let work = tokio::task::spawn_blocking(move || {
+        if closed {
+            elsewhere.forget();
+            return None;
+        }
+        match elsewhere.fetch_last() {
+            Ok(()) => None,
+            Err(_) if lost => Some("the host was lost".to_owned()),
+            Err(error) => Some(error.message),
+        }
+    });
+    work.await.unwrap_or_else(|error| Some(error.to_string()))
 }

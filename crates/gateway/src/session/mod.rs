@@ -18,6 +18,7 @@ mod names;
 mod open;
 mod orders;
 mod past;
+mod place;
 mod record;
 mod review;
 mod rules;
@@ -33,15 +34,16 @@ use enclos_core::model::ToolSpec;
 use enclos_core::policy::{OnAsk, Policy, Role, Surface};
 use enclos_core::session::{Impossible, Next, Phase, Session};
 use enclos_protocol::api::Answering;
-use enclos_sandbox::Sandbox;
 use enclos_store::{Lease, StoreError};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
 
 use crate::clock::Clock;
 use crate::control::Control;
 use crate::effects::Report;
+use crate::host::Elsewhere;
 use crate::repo::Repo;
 use crate::tell::Teller;
+use crate::workplace::Workplace;
 
 pub(crate) use answer::{Here, Said, checked, event as answer_event, over, revoke, state_view};
 pub(crate) use entry::facts;
@@ -88,7 +90,9 @@ pub(crate) struct Live {
     /// Whether it was told that the last moment is not kept.
     told_no_way_back: bool,
     board: background::Board,
-    sandbox: Arc<Sandbox>,
+    sandbox: Arc<Workplace>,
+    /// Where the layer is, when that is not here.
+    elsewhere: Option<Elsewhere>,
     teller: Teller,
     orders: Orders,
     control: Option<Control>,
@@ -160,9 +164,43 @@ impl Live {
         self.finish(finish).await;
     }
 
+    /// The end of a run whose host is lost, once what was under way there is recorded.
+    fn host_lost(&self) -> Option<Finish> {
+        let runs =
+            |call: &enclos_core::call::Call| matches!(call.state(), enclos_core::call::State::Calling { .. });
+        if !self.sandbox.is_lost() || self.state.calls().iter().any(runs) {
+            return None;
+        }
+        let id = self.lease.session();
+        Some(Finish::new(
+            Exit::Unreachable,
+            format!("the execution host was lost: start it with enclos host, then: enclos resume {id}"),
+        ))
+    }
+
+    /// The end of a run at a place that the policy in force does not allow any more.
+    fn out_of_place(&self) -> Option<Finish> {
+        let fixed = self.policy.settings().place.as_ref()?;
+        let place = self.sandbox.word();
+        if fixed.place.to_string() == place {
+            return None;
+        }
+        let message = format!(
+            "the policy of the {} now fixes `execution.place = \"{}\"`, and this session works at `{place}`",
+            fixed.scope, fixed.place
+        );
+        Some(Finish::new(Exit::Usage, message))
+    }
+
     /// One step of the loop.
     async fn turn(&mut self) -> Result<Flow, Halt> {
+        if let Some(finish) = self.host_lost() {
+            return Ok(Flow::Finish(finish));
+        }
         self.take_policy().await?;
+        if let Some(finish) = self.out_of_place() {
+            return Ok(Flow::Finish(finish));
+        }
         match self.state.next(self.clock.now_us()) {
             Next::AskModel => self.ask_model().await,
             Next::Judge(calls) => self.handle(calls).await,

@@ -18,15 +18,17 @@ use enclos_protocol::api::{Answering, Attached, OnAsk};
 use enclos_protocol::error::{ApiError, Fault};
 use enclos_protocol::event::{Body, Event as Told, Opened, Speaker};
 use enclos_protocol::order::Order;
-use enclos_sandbox::{Backend, Level, Plan, Sandbox, toolchains};
+use enclos_sandbox::host::Link;
+use enclos_sandbox::{Backend, Level, Plan, toolchains};
 use enclos_store::{Lease, Record, SessionMeta, Store};
 use serde_json::json;
 use tokio::sync::mpsc;
 
 use super::entry::facts;
+use super::place::{self, Placed};
 use super::record::Facts;
 use super::rules::Rules;
-use super::{Halt, Live, Orders, Past, Remote, Tool, Window, entry, record};
+use super::{Halt, Live, Orders, Past, Remote, Tool, Window, entry};
 use crate::backend;
 use crate::changeset;
 use crate::clock::Clock;
@@ -37,6 +39,7 @@ use crate::identity::Person;
 use crate::policies::Sources;
 use crate::repo::{Repo, Shown};
 use crate::tell::Teller;
+use crate::workplace::Workplace;
 
 /// Everything that a session is opened with.
 pub(crate) struct Opening {
@@ -47,6 +50,8 @@ pub(crate) struct Opening {
     pub home: Option<PathBuf>,
     pub repo: Repo,
     pub policy: Policy,
+    /// The execution host and its socket, when the session is to work there.
+    pub host: Option<(Link, PathBuf)>,
     /// The texts of the policy, and how to read them again.
     pub sources: Sources,
     pub model: Model,
@@ -113,7 +118,7 @@ impl Opening {
     }
 
     /// What the sandbox is to be.
-    fn plan(&self, layer: &Path, shown: &Shown) -> Result<(Plan, Vec<String>), ApiError> {
+    pub(super) fn plan(&self, layer: &Path, shown: &Shown) -> Result<(Plan, Vec<String>), ApiError> {
         let (plan, names) = plan(&self.policy, &self.config, &self.repo, self.home.as_deref(), layer)?;
         Ok((Plan { hidden: shown.hidden.clone(), ..plan }, names))
     }
@@ -163,6 +168,8 @@ pub(crate) fn plan(
     }
     let plan = Plan {
         workspace: repo.root.clone(),
+        over: None,
+        owner: None,
         layer: layer.to_path_buf(),
         hidden: Vec::new(),
         git: repo.git.clone(),
@@ -175,7 +182,7 @@ pub(crate) fn plan(
 }
 
 /// The ceilings of a sandbox: the configuration's, lowered by the policy.
-fn limits(policy: &Policy, config: &Config) -> enclos_sandbox::Limits {
+pub(super) fn limits(policy: &Policy, config: &Config) -> enclos_sandbox::Limits {
     let ceilings = &policy.settings().ceilings;
     let own = enclos_sandbox::Limits::default();
     let least = |own: u64, most: Option<u64>| most.map_or(own, |most| own.min(most));
@@ -325,29 +332,22 @@ impl Live {
 async fn assemble(
     lease: Lease,
     state: Session,
-    opening: Opening,
+    mut opening: Opening,
     started: std::time::Instant,
 ) -> Result<(Live, Attached), ApiError> {
-    effects::expect_sandbox();
+    if opening.host.is_none() {
+        effects::expect_sandbox();
+    }
     let layer = opening.store.session_dir(lease.session()).map_err(|error| internal(&error))?.join("layer");
     std::fs::create_dir_all(&layer).map_err(|error| internal(&error))?;
     let shown = opening.repo.survey(opening.person.uid);
-    let (plan, names) = match opening.plan(&layer, &shown) {
-        Ok(planned) => planned,
-        Err(error) => {
-            return Err(ApiError { message: not_opened(&lease, &opening, error.message).message, ..error });
-        }
+    let place = match opening.host.take() {
+        None => place::here(&opening, &layer, shown),
+        Some(host) => place::there(&lease, &opening, &layer, &shown, host),
     };
-    let opened = changeset::record_opening(&layer)
-        .and_then(|()| changeset::record_hidden(&layer, &plan.hidden))
-        .map_err(|error| (error.to_string(), None));
-    let trial = || effects::open(&plan).map_err(|error| (describe(&error), error.mend().map(str::to_owned)));
-    let sandbox = match opened.and_then(|()| trial()) {
-        Ok(sandbox) => Arc::new(sandbox),
-        Err((message, mend)) => {
-            let error = not_opened(&lease, &opening, message);
-            return Err(mend.into_iter().fold(error, ApiError::hint));
-        }
+    let Placed { sandbox, elsewhere, backend, names, notes } = match place {
+        Ok(placed) => placed,
+        Err(error) => return Err(place::not_opened(&lease, &opening, error)),
     };
     let base = record_base(&opening.repo, &layer);
     let (listener, events) = mpsc::unbounded_channel::<Told>();
@@ -356,10 +356,7 @@ async fn assemble(
     let teller = Teller::new(lease.session().clone(), opening.clock.clone(), listener);
     let (surface, on_ask, tools) = (opening.surface(), opening.on_ask(), opening.tools()?);
     let quote = opening.policy.settings().repository_instructions.unwrap_or(true);
-    let mut told = opened_view(&opening, &sandbox, names, shown.notes, &tools);
-    if let Backend::Oci(oci) = &plan.backend {
-        told.notes.push(format!("in a container of {}: {}", oci.engine.word(), oci.image));
-    }
+    let told = opened_view(&opening, &sandbox, names, notes, &tools);
     let (orders, inbox) = opening.orders;
     let attached = Attached { session: lease.session().clone(), events, orders };
     let mut live = Live {
@@ -390,14 +387,15 @@ async fn assemble(
         keeper: None,
         told_no_way_back: false,
         board: super::background::Board::default(),
-        sandbox,
+        sandbox: Arc::new(sandbox),
+        elsewhere,
         teller,
         orders: Orders::new(inbox, opening.remote, ear),
         control: opening.control,
         reports,
         reporter,
     };
-    live.opened(told, &plan.backend, started).await.map_err(|halt| internal(&halt))?;
+    live.opened(told, &backend, started).await.map_err(|halt| internal(&halt))?;
     Ok((live, attached))
 }
 
@@ -419,6 +417,10 @@ impl Live {
             ("toolchains", json!(told.toolchains)),
         ]);
         entry.extend(backend::told(backend));
+        // What a host says is its own claim, and is journaled as such.
+        if let Some(claim) = self.sandbox.claim() {
+            entry.insert("claimed_by_host".to_owned(), json!({"user": claim.uid, "process": claim.pid}));
+        }
         self.remark("sandbox.opened", entry).await?;
         told.budget = self.budget_view();
         told.open_ms = started.elapsed().as_secs_f64() * 1e3;
@@ -429,7 +431,7 @@ impl Live {
 
 fn opened_view(
     opening: &Opening,
-    sandbox: &Sandbox,
+    sandbox: &Workplace,
     toolchains: Vec<String>,
     mut notes: Vec<String>,
     tools: &[Tool],
@@ -442,7 +444,7 @@ fn opened_view(
         policy_digest: opening.policy.digest().as_str().to_owned(),
         surface: opening.surface().as_str().to_owned(),
         tools: tools.iter().filter(|tool| tool.visible).map(|tool| tool.spec.name.clone()).collect(),
-        place: "workstation".to_owned(),
+        place: sandbox.word().to_owned(),
         isolation: if sandbox.report().level == Level::Hard { "hard" } else { "standard" }.to_owned(),
         toolchains,
         notes,
@@ -464,29 +466,6 @@ fn opening_facts(opening: &Opening) -> Facts {
     ])
 }
 
-/// The sandbox did not open: the session is closed, and nothing ran.
-fn not_opened(lease: &Lease, opening: &Opening, message: String) -> ApiError {
-    let event = Event::Closed { outcome: Outcome::Failed, reason: message.clone() };
-    let mut last = entry::record(&event, &Facts::new(), opening.clock.now_us(), lease.commit_key());
-    last.state = Some(record::state_change(Phase::Closed(Outcome::Failed)));
-    let recorded = lease.append_wait(vec![last]).err();
-    let error = ApiError::new(Fault::Internal, message).hint("`enclos doctor` says what this machine lacks");
-    match recorded {
-        Some(why) => error.hint(format!("and the journal could not be written: {why}")),
-        None => error,
-    }
-}
-
-fn describe(error: &enclos_sandbox::OpenError) -> String {
-    let mut parts = vec![error.to_string()];
-    let mut source = std::error::Error::source(error);
-    while let Some(inner) = source {
-        parts.push(inner.to_string());
-        source = inner.source();
-    }
-    parts.join(": ")
-}
-
 /// Takes down, beside the session, what git knows of the tree at opening.
 ///
 /// Without this snapshot a file that changes outside becomes a conflict instead of a merge; nothing is lost.
@@ -505,7 +484,7 @@ fn run(live: Live) {
 }
 
 /// An error that is nobody's mistake.
-fn internal(error: &dyn std::fmt::Display) -> ApiError {
+pub(super) fn internal(error: &dyn std::fmt::Display) -> ApiError {
     ApiError::new(Fault::Internal, error.to_string())
 }
 

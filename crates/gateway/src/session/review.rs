@@ -69,7 +69,7 @@ impl Live {
 
     async fn await_extension(&mut self) -> Result<Flow, Halt> {
         loop {
-            match self.orders.next().await {
+            match self.next_order().await? {
                 Order::Extend { granted } => {
                     let by = DecidedBy::Human(self.person.clone());
                     let event = if granted {
@@ -157,8 +157,11 @@ impl Live {
 
     /// Computes the change set beside the loop: an order to stop, leave or interrupt does not wait for it.
     async fn computed(&mut self) -> Result<Result<ChangeSet, Order>, Halt> {
-        let (root, layer) = (self.repo.root.clone(), self.layer.clone());
-        let mut computing = tokio::task::spawn_blocking(move || change_set(&root, &layer));
+        let (root, layer, elsewhere) = (self.repo.root.clone(), self.layer.clone(), self.elsewhere.clone());
+        let mut computing = tokio::task::spawn_blocking(move || {
+            elsewhere.map_or(Ok(()), |elsewhere| elsewhere.fetch())?;
+            change_set(&root, &layer)
+        });
         loop {
             tokio::select! {
                 done = &mut computing => {

@@ -41,6 +41,8 @@ impl Stubs {
         }
         let plan = Plan {
             workspace,
+            over: None,
+            owner: None,
             layer: folder.path().join("layer"),
             hidden: Vec::new(),
             git: None,

@@ -226,6 +226,8 @@ pub enum Source {
 pub struct Setup {
     /// Detached mount of the repository.
     pub lower: i32,
+    /// Detached mount of what lies over it and differs from it.
+    pub over: Option<i32>,
     /// Detached mount of the session's layer: `upper`, `work`, `scratch/N/{upper,work}`.
     pub layer: i32,
     /// Whether a private `.git` is made.

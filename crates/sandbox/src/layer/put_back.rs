@@ -7,7 +7,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
-use std::io::{self, Write};
+use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
@@ -77,14 +77,19 @@ impl PutBack {
 
     /// Makes a file ready under a number.
     pub fn make_ready(&self, number: u64, bytes: &[u8], mode: u32) -> io::Result<()> {
+        self.make_ready_from(number, &mut &*bytes, mode).map(drop)
+    }
+
+    /// Makes a file ready under a number, with all that comes from a reader. Answers how many bytes that were.
+    pub fn make_ready_from(&self, number: u64, from: &mut dyn io::Read, mode: u32) -> io::Result<u64> {
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let opened = rustix::fs::openat(&self.ready, number.to_string(), flags, Mode::RUSR | Mode::WUSR)?;
         let mut file = std::fs::File::from(opened);
-        file.write_all(bytes)?;
+        let length = io::copy(from, &mut file)?;
         // The owner first: giving a file away takes the setuid bit from it.
         rustix::fs::fchown(&file, Some(Uid::from_raw(self.owner.0)), Some(Gid::from_raw(self.owner.1)))?;
         rustix::fs::fchmod(&file, Mode::from_raw_mode(mode))?;
-        Ok(())
+        Ok(length)
     }
 
     /// Puts everything in its place. What lies in the layer and is not wanted is removed, but for the directories

@@ -108,6 +108,8 @@ impl Bench {
         }
         let plan = Plan {
             workspace,
+            over: None,
+            owner: None,
             layer: root.path().join("layer"),
             hidden: Vec::new(),
             git: None,

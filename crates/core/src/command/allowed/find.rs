@@ -131,7 +131,8 @@ pub(in crate::command) fn read<'a>(arguments: &'a [Argument], directories: &[Dir
 /// Whether a command removes what it is given: behind its wrappers, or in the text for a shell.
 fn removes(command: &[Argument]) -> bool {
     let base = |name: &str| name.rsplit('/').next().unwrap_or("").to_owned();
-    let Some((name, rest)) = wrappers::innermost(command).split_first() else { return false };
+    let Some(inner) = wrappers::innermost(command) else { return true };
+    let Some((name, rest)) = inner.split_first() else { return false };
     let name = base(&name.emptied());
     let words = |argument: &Argument| {
         let text = argument.emptied();

@@ -27,14 +27,14 @@ impl Judge<'_> {
         context: Context<'_>,
         gathered: &mut Gathered<'_>,
     ) -> Result<(), Unreadable> {
-        if decides_by_input(wrappers::innermost(inner), mark) {
+        if decides_by_input(inner, mark) {
             let reason = "What is run is known at run time only, from the input.";
             gathered.add(Finding::asks("command.ask.dynamic", reason));
         }
         let Some(first) = inner.first() else { return Ok(()) };
         let texts = self.input_texts(context);
         if texts.is_empty() {
-            self.fed_unseen(wrappers::innermost(inner), mark, gathered)?;
+            self.fed_unseen(wrappers::innermost(inner).unwrap_or(&[]), mark, gathered)?;
         }
         let words: Vec<_> = inner.iter().map(Argument::emptied).collect();
         for (text, _) in texts {
@@ -110,8 +110,9 @@ impl Judge<'_> {
 }
 
 /// Whether the input says which program runs, or gives a shell its text.
-pub(super) fn decides_by_input(program: &[Argument], mark: Option<&str>) -> bool {
-    let Some((name, rest)) = program.split_first() else { return true };
+pub(super) fn decides_by_input(command: &[Argument], mark: Option<&str>) -> bool {
+    let program = wrappers::innermost(command);
+    let Some((name, rest)) = program.and_then(<[Argument]>::split_first) else { return true };
     let marked = |argument: &Argument| mark.is_some_and(|mark| argument.emptied().contains(mark));
     if marked(name) {
         return true;

@@ -246,7 +246,7 @@ impl<'r> Judge<'r> {
 
 /// Whether the file that `find` puts in says which program runs, or is a part of the text for a shell.
 fn is_put_together(command: &[Argument]) -> bool {
-    !command.is_empty() && decides_by_input(wrappers::innermost(command), Some("{}"))
+    !command.is_empty() && decides_by_input(command, Some("{}"))
 }
 
 /// Whether a program of this name runs text, or a command behind it.

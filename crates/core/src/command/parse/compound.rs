@@ -74,7 +74,10 @@ impl Parser<'_> {
                 self.emit(Kind::Arithmetic { names }, start, Vec::new(), Vec::new(), Vec::new());
                 return Ok(());
             }
-            if self.second() == Some(b'\n') {
+            if matches!(
+                (self.byte(self.pos + 1), self.byte(self.pos + 2)),
+                (Some(b'\n'), _) | (Some(b'\\'), Some(b'\n'))
+            ) {
                 return self.refuse("the first parenthesis of `((` ends at the end of a line: write `( (`");
             }
             self.back_to(before)?;

@@ -183,7 +183,7 @@ impl Parser<'_> {
                     nesting += 1;
                     self.check_depth(nesting)?;
                 }
-                b';' if nesting == 0 => seen.semicolons += 1,
+                b';' => seen.semicolons += 1,
                 _ => {}
             }
             seen.names |= self.element(byte, &mut parts, true)?;

@@ -48,9 +48,14 @@ impl Parser<'_> {
 
     /// Reads the bodies that were announced on the line that has just ended.
     pub(super) fn read_here_documents(&mut self) -> Read<()> {
-        for pending in std::mem::take(&mut self.pending) {
+        let announced = std::mem::take(&mut self.pending);
+        let last = announced.len().saturating_sub(1);
+        for (at, pending) in announced.into_iter().enumerate() {
             let start = self.pos;
             let end = self.find_body_end(&pending)?;
+            if at < last && self.pos > 0 && self.byte(self.pos - 1) != Some(b'\n') {
+                return self.refuse("the end of a here-document inside `$(` cannot be told");
+            }
             let body = Place { text: self.id, start, end };
             if let Some(here) = self.script.here.get_mut(pending.index) {
                 here.body = Some(body);

@@ -26,7 +26,7 @@ impl Parser<'_> {
                 break;
             } else {
                 let first = words.is_empty() && assignments.is_empty() && redirects.is_empty();
-                let word = match self.assignment_or_word(&words, arrays)? {
+                let word = match self.assignment_or_word(&words, (arrays, coprocess))? {
                     Leading::Assignment(assignment) => {
                         assignments.push(assignment);
                         end = self.pos;
@@ -39,7 +39,7 @@ impl Parser<'_> {
                     return self.compound_with_redirects();
                 }
                 if first && coprocess && self.keyword().is_some_and(|(word, _)| word != "time") {
-                    return self.unexpected();
+                    return self.refuse("a reserved word stands behind `coproc` and a name");
                 }
                 if first && self.take_operator(Operator::Open) {
                     self.close()?;
@@ -88,8 +88,11 @@ impl Parser<'_> {
     }
 
     /// The next word of a command, which may be an assignment as long as no other word came before it.
-    fn assignment_or_word(&mut self, words: &[Word], arrays: bool) -> Read<Leading> {
+    fn assignment_or_word(&mut self, words: &[Word], (arrays, coprocess): (bool, bool)) -> Read<Leading> {
         if let Some(first) = words.first() {
+            if coprocess && words.len() == 1 && matches!(self.assignment_ahead(), Some((_, true))) {
+                return self.refuse("a subscript stands behind `coproc`");
+            }
             let form = if arrays && takes_arrays(first) { Form::Array } else { Form::Usual };
             return self.word(form).map(Leading::Word);
         }
@@ -97,6 +100,9 @@ impl Parser<'_> {
         let Some((name_end, subscript)) = self.assignment_ahead() else {
             return self.word(Form::Usual).map(Leading::Word);
         };
+        if subscript && !arrays {
+            return self.refuse("a subscript stands behind a redirection");
+        }
         self.pos = name_end;
         if subscript {
             self.take(b'[');

@@ -12,6 +12,7 @@ const STAGE: &str = "/tmp";
 
 /// Beside the root, as seen from it: where the layers of the workspace are while it is made.
 pub(super) const LOWER: &str = "../lower";
+pub(super) const OVER: &str = "../over";
 pub(super) const LAYER: &str = "../layer";
 pub(super) const MASK: &str = "../mask";
 pub(super) const BELOW: &str = "../below";
@@ -26,7 +27,7 @@ pub(super) fn make() -> Done<()> {
     directory(Step::Root, &root)?;
     memory(&root, "mode=0755,size=16m,nr_inodes=16k").at(Step::Root, "mounting an empty root")?;
     std::env::set_current_dir(&root).at(Step::Root, "entering the empty root")?;
-    for path in [LOWER, LAYER, MASK, BELOW, NOTHING] {
+    for path in [LOWER, OVER, LAYER, MASK, BELOW, NOTHING] {
         directory(Step::Root, path)?;
     }
     for path in ["workspace", "run/git", "var/empty", "home/agent", "tmp", "proc", "opt"] {

@@ -1,7 +1,7 @@
 //! The copy-on-write workspace: an overlay of the session's layer over a mask over the repository. Hidden names are
-//! whiteouts in the mask, which lives in memory; the repository itself is only ever a lower layer. At the end it is
-//! proved that the agent can write.
-use super::root::{LAYER, LOWER, MASK, NOTHING};
+//! whiteouts in the mask, which lives in memory; the repository itself is only ever a lower layer, and so is what lies
+//! over it on a host that has it in two parts. At the end it is proved that the agent can write.
+use super::root::{LAYER, LOWER, MASK, NOTHING, OVER};
 use super::{attach, memory, place, put};
 use crate::fault::{At, Done, refused};
 use crate::given;
@@ -17,14 +17,19 @@ const STEP: Step = Step::Workspace;
 
 /// Mounts it at `workspace` in the new root. Answers the layer's directory.
 pub(super) fn make(setup: &Setup, mask: &[u8]) -> Done<OwnedFd> {
-    let lower = given(setup.lower)?;
-    sys::set_mount(lower.as_fd(), MountFlags::READ_ONLY, true, None)
-        .at(STEP, "making the repository read-only")?;
-    attach(lower.as_fd(), LOWER).at(STEP, "taking in the repository")?;
+    let mut below = vec![(setup.lower, LOWER, "repository")];
+    below.extend(setup.over.map(|over| (over, OVER, "tree over the repository")));
+    for (number, path, name) in &below {
+        let tree = given(*number)?;
+        sys::set_mount(tree.as_fd(), MountFlags::READ_ONLY, true, None)
+            .at(STEP, &format!("making the {name} read-only"))?;
+        attach(tree.as_fd(), path).at(STEP, &format!("taking in the {name}"))?;
+    }
     let layer = given(setup.layer)?;
     sys::set_mount(layer.as_fd(), MountFlags::PLAIN, true, None).at(STEP, "guarding the session's layer")?;
     attach(layer.as_fd(), LAYER).at(STEP, "taking in the session's layer")?;
-    for (path, name) in [(LOWER, "repository"), ("../layer/upper", "session's layer")] {
+    let trees = below.iter().map(|(_, path, name)| (*path, *name));
+    for (path, name) in trees.chain([("../layer/upper", "session's layer")]) {
         let owner = std::fs::metadata(path).at(STEP, &format!("looking at the {name}"))?.uid();
         if owner != AGENT {
             return refused(
@@ -36,7 +41,11 @@ pub(super) fn make(setup: &Setup, mask: &[u8]) -> Done<OwnedFd> {
     memory(MASK, "mode=0755,size=64m").at(STEP, "mounting the mask")?;
     cover(setup.git.is_some(), mask)?;
     let point = place("workspace").at(STEP, "finding the place of the workspace")?;
-    overlay(point.as_fd(), "../mask/git:../mask/hide:../lower", LAYER).at(STEP, "mounting the overlay")?;
+    let lower = match setup.over {
+        None => "../mask/git:../mask/hide:../lower",
+        Some(_) => "../mask/git:../mask/hide:../over:../lower",
+    };
+    overlay(point.as_fd(), lower, LAYER).at(STEP, "mounting the overlay")?;
     rustix::fs::openat(CWD, LAYER, OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())
         .at(STEP, "keeping the layer for the disk watch")
 }

@@ -1,0 +1,436 @@
+//! What a host keeps of each session: its epoch, its layers, and while one is open its sandbox. Each session of a host
+//! that runs as root has a user number of its own, given back only when nothing is left of the session.
+use super::base::{Base, below};
+use super::clock;
+use super::lease::Lease;
+use super::orders::{Refusal, Wish};
+use super::things::make_folder;
+use crate::open::open;
+use crate::plan::{Backend, Plan};
+use crate::platform::{self, Identity};
+use crate::sandbox::Sandbox;
+use crate::toolchains;
+use std::collections::{BTreeSet, HashMap};
+use std::io;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+/// How long the last users of a sandbox that was ended may take to let it go.
+const LAST_BREATH: Duration = Duration::from_secs(2);
+/// A session that nobody asked for in so long is forgotten at the next start.
+const FORGOTTEN: Duration = Duration::from_hours(30 * 24);
+
+/// Why an order was not carried out.
+pub(crate) type Refused = (Refusal, String);
+
+pub(crate) fn refused<T>(why: Refusal, message: impl Into<String>) -> Result<T, Refused> {
+    Err((why, message.into()))
+}
+
+/// Something failed on this machine.
+pub(crate) fn failed(error: impl std::fmt::Display) -> Refused {
+    (Refusal::Failed, error.to_string())
+}
+
+/// All sessions of a host.
+#[derive(Debug)]
+pub(crate) struct Sessions {
+    folder: PathBuf,
+    known: Mutex<HashMap<(u32, String), Arc<Held>>>,
+    numbers: Numbers,
+}
+
+/// One session.
+#[derive(Debug)]
+pub(crate) struct Held {
+    folder: PathBuf,
+    /// Held for a moment only.
+    state: Mutex<State>,
+    /// Held while the session's folders are worked on: opened, ended, read, removed.
+    at_work: Mutex<()>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    epoch: u64,
+    open: Option<Open>,
+}
+
+#[derive(Debug)]
+struct Open {
+    sandbox: Arc<Sandbox>,
+    lease: Lease,
+    running: Arc<AtomicUsize>,
+}
+
+/// The right to use an open sandbox for one order.
+#[derive(Debug)]
+pub(crate) struct Use {
+    pub(crate) sandbox: Arc<Sandbox>,
+    running: Arc<AtomicUsize>,
+}
+
+impl Drop for Use {
+    fn drop(&mut self) {
+        self.running.fetch_sub(1, Ordering::AcqRel);
+    }
+}
+
+impl Sessions {
+    /// The sessions below a folder; user numbers are given from `range`, both ends included.
+    pub(crate) fn new(folder: PathBuf, range: (u32, u32)) -> Self {
+        let folders = below(&folder).iter().flat_map(|who| below(who)).collect::<Vec<_>>();
+        let taken = folders.iter().filter_map(|session| owner(&session.join("layer/upper"))).collect();
+        Self { folder, known: Mutex::default(), numbers: Numbers { range, taken: Mutex::new(taken) } }
+    }
+
+    /// Forgets what nobody asked for in long. No sandbox is open.
+    pub(crate) fn sweep(&self, age: &dyn Fn(&Path) -> Option<Duration>) {
+        for session in below(&self.folder).iter().flat_map(|who| below(who)) {
+            if age(&session.join("epoch")).is_none_or(|age| age > FORGOTTEN) {
+                let number = owner(&session.join("layer/upper"));
+                if crate::state::remove_layer(&session).is_ok() {
+                    self.numbers.give_back(number);
+                }
+            }
+        }
+    }
+
+    /// The session that an order is for. An order under an older epoch is refused; a newer one ends what was open.
+    pub(crate) fn admit(&self, who: u32, session: &str, epoch: u64) -> Result<Arc<Held>, Refused> {
+        let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_".contains(&byte);
+        if session.is_empty() || session.len() > 64 || !session.bytes().all(plain) {
+            return refused(Refusal::Bad, "no name of a session");
+        }
+        let held = {
+            let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+            let folder = self.folder.join(who.to_string()).join(session);
+            let new =
+                || Arc::new(Held { state: Mutex::new(State::of(&folder)), folder, at_work: Mutex::new(()) });
+            Arc::clone(known.entry((who, session.to_owned())).or_insert_with(new))
+        };
+        held.raise(epoch)?;
+        Ok(held)
+    }
+
+    /// Opens a session's sandbox.
+    pub(crate) fn open(
+        &self,
+        held: &Held,
+        wish: &Wish,
+        base: Option<&Base>,
+        home: Option<&Path>,
+    ) -> Result<(Arc<Sandbox>, Vec<String>), Refused> {
+        let _work = held.at_work();
+        if held.state().open.is_some() {
+            return refused(Refusal::Busy, "a sandbox of the session is open already");
+        }
+        let (mut plan, names) = held.plan(wish, base, home).map_err(failed)?;
+        if platform::identity() == Identity::Root && owner(&held.layer().join("upper")).is_none() {
+            plan.owner = Some(self.numbers.take().ok_or_else(|| failed("every user number is in use"))?);
+        }
+        let opened = open(&plan);
+        if opened.is_err() && owner(&held.layer().join("upper")).is_none() {
+            self.numbers.give_back(plan.owner);
+        }
+        let sandbox = Arc::new(opened.map_err(failed)?);
+        let lease = Lease::new(super::LEASE, clock::now());
+        let (shown, running) = (Arc::clone(&sandbox), Arc::default());
+        held.state().open = Some(Open { sandbox, lease, running });
+        Ok((shown, names))
+    }
+
+    /// Removes all that is kept of a session.
+    pub(crate) fn discard(&self, who: u32, session: &str, held: &Held) -> Result<(), Refused> {
+        held.close()?;
+        let _work = held.at_work();
+        let number = owner(&held.layer().join("upper"));
+        crate::state::remove_layer(&held.folder).map_err(failed)?;
+        self.numbers.give_back(number);
+        self.known.lock().unwrap_or_else(PoisonError::into_inner).remove(&(who, session.to_owned()));
+        Ok(())
+    }
+
+    /// Ends the sandboxes whose lease is over, or all. Names those that were ended.
+    pub(crate) fn end(&self, all: bool) -> Vec<String> {
+        let known: Vec<_> = {
+            let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+            known.iter().map(|((_, session), held)| (session.clone(), Arc::clone(held))).collect()
+        };
+        let over = |open: &Open| all || open.lease.is_over(clock::now());
+        let over: Vec<_> =
+            known.into_iter().filter(|(_, held)| held.state().open.as_ref().is_some_and(over)).collect();
+        for (_, held) in &over {
+            held.kill();
+        }
+        let mut ended = Vec::new();
+        for (session, held) in over {
+            // One that is read just now has nothing running any more, and is looked at again.
+            let Ok(_work) = held.at_work.try_lock() else { continue };
+            let open = held.state().open.take();
+            // It is dead whether or not the last user lets go in time.
+            let _ = end(open);
+            ended.push(session);
+        }
+        ended
+    }
+}
+
+impl State {
+    fn of(folder: &Path) -> Self {
+        let epoch = std::fs::read_to_string(folder.join("epoch")).ok();
+        Self { epoch: epoch.and_then(|text| text.trim().parse().ok()).unwrap_or(0), open: None }
+    }
+}
+
+impl Held {
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn at_work(&self) -> MutexGuard<'_, ()> {
+        self.at_work.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Kills everything in the sandbox, without waiting.
+    fn kill(&self) {
+        if let Some(open) = &self.state().open {
+            open.sandbox.killer().kill_all();
+        }
+    }
+
+    /// The session's layer.
+    pub(crate) fn layer(&self) -> PathBuf {
+        self.folder.join("layer")
+    }
+
+    /// What lies over its base.
+    pub(crate) fn over(&self) -> PathBuf {
+        self.folder.join("over")
+    }
+
+    /// Lets `lay` write what lies over the base. No sandbox is open on it.
+    pub(crate) fn lay_over<T>(&self, lay: impl FnOnce(&Path) -> T) -> Result<T, Refused> {
+        let _work = self.at_work();
+        if self.state().open.is_some() {
+            return refused(Refusal::Busy, "a sandbox of the session is open already");
+        }
+        Ok(lay(&self.over()))
+    }
+
+    /// Whether anything is kept of it.
+    pub(crate) fn is_there(&self) -> bool {
+        self.layer().join("upper").is_dir()
+    }
+
+    fn raise(&self, epoch: u64) -> Result<(), Refused> {
+        let newest = self.state().epoch;
+        if epoch < newest || epoch == 0 {
+            return refused(
+                Refusal::Epoch,
+                format!("the order has epoch {epoch}, and the session is led under epoch {newest}"),
+            );
+        }
+        if epoch > newest {
+            self.close()?;
+            let work = self.at_work();
+            let mut state = self.state();
+            if epoch <= state.epoch {
+                // Another order of this epoch, or of a newer one, was first.
+                drop((state, work));
+                return self.raise(epoch);
+            }
+            std::fs::create_dir_all(&self.folder).map_err(failed)?;
+            let new = self.folder.join("epoch.new");
+            std::fs::write(&new, epoch.to_string()).map_err(failed)?;
+            std::fs::rename(&new, self.folder.join("epoch")).map_err(failed)?;
+            state.epoch = epoch;
+        }
+        Ok(())
+    }
+
+    /// The open sandbox, for one order under `epoch`.
+    pub(crate) fn sandbox(&self, epoch: u64) -> Result<Use, Refused> {
+        let state = self.state();
+        match &state.open {
+            Some(open) if state.epoch == epoch && !open.lease.is_over(clock::now()) => {
+                open.running.fetch_add(1, Ordering::AcqRel);
+                Ok(Use { sandbox: Arc::clone(&open.sandbox), running: Arc::clone(&open.running) })
+            }
+            _ => refused(Refusal::Closed, "the session has no open sandbox here"),
+        }
+    }
+
+    /// The gateway is there.
+    pub(crate) fn renew(&self) -> Result<(), Refused> {
+        match &self.state().open {
+            Some(open) if open.lease.renew(clock::now()) => Ok(()),
+            _ => refused(Refusal::Closed, "the session has no open sandbox here"),
+        }
+    }
+
+    /// Ends the sandbox. What the session changed stays. Answers whether there was one.
+    pub(crate) fn close(&self) -> Result<bool, Refused> {
+        self.kill();
+        let _work = self.at_work();
+        let open = self.state().open.take();
+        let was_open = open.is_some();
+        end(open).map(|()| was_open)
+    }
+
+    /// Holds the layer still while `read` reads it: nothing is opened, and nothing runs.
+    pub(crate) fn at_rest<T>(&self, read: impl FnOnce(&Path) -> T) -> Result<T, Refused> {
+        let _work = self.at_work();
+        if self.state().open.as_ref().is_some_and(|open| open.running.load(Ordering::Acquire) > 0) {
+            return refused(Refusal::Busy, "something runs in the sandbox");
+        }
+        if !self.is_there() {
+            return refused(Refusal::Unknown, "nothing is kept of the session here");
+        }
+        Ok(read(&self.layer()))
+    }
+
+    fn plan(&self, wish: &Wish, base: Option<&Base>, home: Option<&Path>) -> io::Result<(Plan, Vec<String>)> {
+        let (mut mounts, mut environment, mut names) = (Vec::new(), Vec::new(), Vec::new());
+        for found in home.map(toolchains::detect).unwrap_or_default() {
+            let admitted = if found.is_cache { &wish.caches } else { &wish.toolchains };
+            if admitted.admits(&found.name) {
+                mounts.extend(found.mounts);
+                environment.extend(found.environment);
+                names.push(match found.version_hint {
+                    Some(version) => format!("{} {version}", found.name),
+                    None => found.name,
+                });
+            }
+        }
+        let git = self.folder.join("git");
+        crate::state::remove_layer(&git)?;
+        make_folder(&self.over())?;
+        let (over, workspace, git) = match base {
+            Some(base) => {
+                write_git(&git, base, wish)?;
+                (Some(self.over().join("upper")), base.tree(), Some(git))
+            }
+            None => (None, self.over().join("upper"), None),
+        };
+        let plan = Plan {
+            workspace,
+            over,
+            owner: None,
+            layer: self.layer(),
+            hidden: Vec::new(),
+            git,
+            mounts,
+            environment,
+            limits: wish.limits.clone(),
+            backend: Backend::Namespaces,
+        };
+        Ok((plan, names))
+    }
+}
+
+/// A git directory for the sandbox to take in: one branch, the commit's index, the history of the mirror.
+fn write_git(git: &Path, base: &Base, wish: &Wish) -> io::Result<()> {
+    let Some(commit) = &wish.base else { return Ok(()) };
+    std::fs::create_dir_all(git.join("objects/info"))?;
+    let (head, refs) = match &wish.branch {
+        Some(branch) => (format!("ref: {branch}\n"), format!("{} {branch}\n", commit.commit)),
+        None => (format!("{}\n", commit.commit), String::new()),
+    };
+    let config = match commit.naming {
+        super::Naming::Sha1 => "[core]\n\tfilemode = true\n",
+        super::Naming::Sha256 => "[core]\n\tfilemode = true\n[extensions]\n\tobjectformat = sha256\n",
+    };
+    std::fs::write(git.join("HEAD"), head)?;
+    std::fs::write(git.join("packed-refs"), refs)?;
+    std::fs::write(git.join("config"), config)?;
+    let objects = base.objects().canonicalize()?;
+    std::fs::write(git.join("objects/info/alternates"), format!("{}\n", objects.display()))?;
+    std::fs::copy(base.index(), git.join("index")).map(drop)
+}
+
+/// Ends what was open, and waits for it.
+fn end(open: Option<Open>) -> Result<(), Refused> {
+    let Some(open) = open else { return Ok(()) };
+    open.sandbox.killer().kill_all();
+    let start = Instant::now();
+    let mut sandbox = open.sandbox;
+    loop {
+        match Arc::try_unwrap(sandbox) {
+            Ok(last) => {
+                last.close();
+                return Ok(());
+            }
+            Err(shared) if start.elapsed() < LAST_BREATH => sandbox = shared,
+            // Everything in it is killed; the last user closes it.
+            Err(_) => return refused(Refusal::Busy, "the last command of the session is still ending"),
+        }
+        std::thread::sleep(Duration::from_millis(1));
+    }
+}
+
+/// Who owns a folder.
+fn owner(folder: &Path) -> Option<u32> {
+    std::fs::symlink_metadata(folder).ok().map(|facts| facts.uid())
+}
+
+/// The user numbers of a host.
+#[derive(Debug)]
+struct Numbers {
+    range: (u32, u32),
+    taken: Mutex<BTreeSet<u32>>,
+}
+
+impl Numbers {
+    /// The lowest that nothing has.
+    fn take(&self) -> Option<u32> {
+        let mut taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
+        let free = (self.range.0..=self.range.1).find(|number| !taken.contains(number))?;
+        taken.insert(free);
+        Some(free)
+    }
+
+    fn give_back(&self, number: Option<u32>) {
+        if let Some(number) = number {
+            self.taken.lock().unwrap_or_else(PoisonError::into_inner).remove(&number);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_user_number_is_given_twice_and_one_comes_back_with_its_session() {
+        let numbers = Numbers { range: (10, 12), taken: Mutex::new([11].into()) };
+        assert_eq!([numbers.take(), numbers.take(), numbers.take()], [Some(10), Some(12), None]);
+        numbers.give_back(Some(11));
+        numbers.give_back(None);
+        assert_eq!([numbers.take(), numbers.take()], [Some(11), None]);
+    }
+
+    #[test]
+    fn an_epoch_is_never_taken_back_not_even_by_a_new_process() {
+        let dir = tempfile::tempdir().unwrap();
+        let sessions = Sessions::new(dir.path().to_owned(), (10, 12));
+        let why =
+            |sessions: &Sessions, who, epoch| sessions.admit(who, "sess_1", epoch).err().map(|(why, _)| why);
+        assert_eq!(why(&sessions, 7, 0), Some(Refusal::Epoch));
+        for (epoch, answer) in
+            [(2, None), (2, None), (1, Some(Refusal::Epoch)), (5, None), (4, Some(Refusal::Epoch))]
+        {
+            assert_eq!(why(&sessions, 7, epoch), answer, "{epoch}");
+        }
+        assert_eq!(why(&sessions, 8, 1), None, "another person's session of that name is another session");
+        let again = Sessions::new(dir.path().to_owned(), (10, 12));
+        assert_eq!(why(&again, 7, 4), Some(Refusal::Epoch));
+        assert_eq!(why(&again, 7, 5), None);
+        for name in ["", "..", "a/b", "a\0"] {
+            assert_eq!(again.admit(7, name, 1).err().map(|(why, _)| why), Some(Refusal::Bad), "{name:?}");
+        }
+    }
+}
