@@ -6,6 +6,9 @@ use enclos_protocol::env::Environment;
 use enclos_protocol::error::{ApiError, Fault};
 use enclos_sandbox::{Backend, ENGINE_VARIABLES, Engine, Image, Oci};
 use serde::Deserialize;
+use serde_json::json;
+
+use crate::session::{Facts, facts};
 
 /// The table `[execution.oci]` as it is written.
 #[derive(Clone, Debug, Deserialize)]
@@ -108,15 +111,14 @@ fn no_engine(why: &str) -> ApiError {
         .hint("write `engine` and `image` below `[execution.oci]` in config.toml; docs/oci.md shows how")
 }
 
-/// A backend for the journal: its word, engine and image.
-pub(crate) fn told(backend: &Backend) -> [(&'static str, serde_json::Value); 3] {
-    use serde_json::{Value, json};
+/// A backend for the journal: its word, and of a container engine and image.
+pub(crate) fn told(backend: &Backend) -> Facts {
     match backend {
-        Backend::Namespaces => [("backend", json!("linux")), ("engine", Value::Null), ("image", Value::Null)],
-        Backend::Oci(oci) => [
+        Backend::Namespaces => facts([("backend", json!("linux"))]),
+        Backend::Oci(oci) => facts([
             ("backend", json!("oci")),
             ("engine", json!(oci.engine.word())),
             ("image", json!(oci.image.to_string())),
-        ],
+        ]),
     }
 }

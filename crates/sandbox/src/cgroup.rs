@@ -2,6 +2,7 @@
 //! mounted. What cannot be had is named, and held by limits of the kernel and the init's watchdog instead.
 //!
 //! Groups are named after this process, so that those of a gateway that was killed can be told apart and removed.
+mod engine;
 mod tree;
 
 use crate::plan::Limits;
@@ -18,6 +19,8 @@ static COUNT: AtomicU32 = AtomicU32::new(0);
 const PERIOD: u64 = 100_000;
 /// Room for the init and the first processes of commands.
 const OVERHEAD: u64 = 16;
+/// Room for those, and for what an engine has in the group of a container.
+pub(crate) const AROUND: u64 = 64;
 
 /// The groups of one sandbox. Dropping it removes them.
 #[derive(Debug, Default)]
@@ -55,11 +58,27 @@ impl Groups {
         groups
     }
 
-    /// The groups of a container whose first process `pid` has no child yet: those that its engine made, when they hold what
-    /// is wanted, else groups of our own, into which it is moved.
+    /// The groups of a container whose first process `pid` has no child yet: groups of our own, into which it is moved, or,
+    /// where there can be none, those that its engine made, when they hold what is wanted.
     pub(crate) fn of_container(pid: i32, limits: &Limits) -> io::Result<Self> {
         let groups = Self::make(limits);
+        if groups.memory.is_none() || groups.processes.is_none() {
+            let own = std::fs::read_to_string(format!("/proc/{pid}/cgroup"))?;
+            if let Some(held) = engine::find(&own, Path::new(tree::MOUNT), limits) {
+                return Self::of_engine(&held);
+            }
+        }
         groups.door().enter(pid)?;
+        Ok(groups)
+    }
+
+    fn of_engine(held: &engine::Held) -> io::Result<Self> {
+        let mut groups = Self::default();
+        groups.memory = Some(Enforcer::Cgroup2);
+        groups.processes = Some(Enforcer::Cgroup2);
+        groups.cpus = held.cpus.then_some(Enforcer::Cgroup2);
+        groups.memory_counter = Some(File::open(held.memory.join("memory.events"))?.into());
+        groups.process_counter = Some(File::open(held.processes.join("pids.events"))?.into());
         Ok(groups)
     }
 

@@ -428,7 +428,7 @@ impl Live {
             ("workspace", workspace::journaled(&report.workspace)),
             ("toolchains", json!(told.toolchains)),
         ]);
-        entry.extend(facts(backend::told(backend)));
+        entry.extend(backend::told(backend));
         // What a host says is its own claim, and is journaled as such.
         if let Some(claim) = self.sandbox.claim() {
             entry.insert("claimed_by_host".to_owned(), json!({"user": claim.uid, "process": claim.pid}));

@@ -3,7 +3,7 @@
 //! where it was delegated to this process alone (a scope of systemd with `Delegate=yes`), which then moves into a leaf.
 use std::path::{Path, PathBuf};
 
-const MOUNT: &str = "/sys/fs/cgroup";
+pub(super) const MOUNT: &str = "/sys/fs/cgroup";
 
 /// A place for groups.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -1,6 +1,7 @@
 //! The engines, and every command line that is used of them: arguments as they are, one function each. Nothing is run here.
 use super::image::Image;
 use super::program::Line;
+use crate::cgroup::AROUND;
 use crate::plan::Limits;
 use enclos_init::wire::{CONTAINER_FOLDER, IN_CONTAINER};
 use serde_json::Value;
@@ -140,13 +141,11 @@ impl Container<'_> {
     pub(super) fn ulimits(&self) -> [(&'static str, u64); 2] {
         let [files, processes] = self.own;
         let least = |value: u64, own: Option<u64>| own.map_or(value, |own| own.min(value));
-        let wanted = u64::from(self.limits.processes) + OVERHEAD;
+        let wanted = u64::from(self.limits.processes) + AROUND;
         [("nofile", least(FILES, files)), ("nproc", least(wanted, processes))]
     }
 }
 
-/// Room beside the commands' own processes.
-const OVERHEAD: u64 = 64;
 /// Open files that the init and its commands may have.
 const FILES: u64 = 16 * 1024;
 
@@ -191,7 +190,7 @@ pub(super) fn run(container: &Container<'_>) -> Line {
         ]);
     }
     if facts.holds.processes {
-        line = line.with(format!("--pids-limit={}", u64::from(limits.processes) + OVERHEAD));
+        line = line.with(format!("--pids-limit={}", u64::from(limits.processes) + AROUND));
     }
     if facts.holds.cpus {
         line = line.with(format!("--cpus={}", limits.cpus));
@@ -241,6 +240,15 @@ pub(super) fn remove(engine: Engine, name: &str, state: &Path) -> Line {
         Engine::Podman => line.and(["rm", "--force", "--volumes", "--ignore", "--time", "0", name]),
         Engine::Docker => line.and(["rm", "--force", "--volumes", name]),
         Engine::Crun | Engine::Runc => line.with("--root").with(state).and(["delete", "--force", name]),
+    }
+}
+
+/// Whether a container of this name is still there: ends with 0 when it is.
+pub(super) fn has_container(engine: Engine, name: &str, state: &Path) -> Line {
+    let line = Line::new(engine.word());
+    match engine {
+        Engine::Podman | Engine::Docker => line.and(["container", "inspect", "--format", "{{.Id}}", name]),
+        Engine::Crun | Engine::Runc => line.with("--root").with(state).and(["state", name]),
     }
 }
 

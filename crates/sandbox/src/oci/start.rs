@@ -3,7 +3,7 @@
 use super::door::{self, Door};
 use super::engine::{self, Facts, Holds};
 use super::peer::{self, Peer};
-use super::program::{Ended, Running, first_readable};
+use super::program::{Ended, Line, Running, first_readable};
 use super::{Oci, bundle, profile};
 use crate::error::{OpenError, Place};
 use crate::image;
@@ -26,6 +26,8 @@ const STEP: Step = Step::Engine;
 const ENGINE_TIME: Duration = Duration::from_mins(1);
 /// Longest time for the container's first process to connect when the engine says that it runs.
 const CONNECT_TIME: Duration = Duration::from_secs(10);
+/// How often a container that does not go is removed again.
+const REMOVALS: u32 = 50;
 /// Most descriptors that go in one frame.
 const AT_ONCE: usize = 6;
 
@@ -58,9 +60,22 @@ impl Drop for Container {
         if let Some(mut running) = self.running.take() {
             let _ = running.end();
         }
-        // An engine that fails here has the container's processes ended already, and removes it with its next opening.
-        let _ = engine::remove(self.oci.engine, &self.name, &self.door.state())
-            .run(&self.oci.environment, ENGINE_TIME);
+        remove(&self.oci, &self.name, &self.door.state());
+    }
+}
+
+/// Removes a container and waits until it is gone: an engine that is removing it already refuses to do it again. What
+/// cannot be removed has its processes ended, and is removed by the next opening of the session.
+fn remove(oci: &Oci, name: &str, state: &Path) {
+    let succeeds =
+        |line: Line| line.run(&oci.environment, ENGINE_TIME).is_ok_and(|ended| ended.status.success());
+    for _ in 0..REMOVALS {
+        if succeeds(engine::remove(oci.engine, name, state))
+            || !succeeds(engine::has_container(oci.engine, name, state))
+        {
+            return;
+        }
+        std::thread::sleep(Duration::from_millis(100));
     }
 }
 
@@ -74,7 +89,7 @@ pub(crate) fn start(
     let facts = facts(oci, identity)?;
     let user = user(facts, identity, layer.owner)?;
     if let Some(name) = door::left_behind(layer) {
-        let _ = engine::remove(oci.engine, &name, &door::state(path)).run(&oci.environment, ENGINE_TIME);
+        remove(oci, &name, &door::state(path));
     }
     let name = super::name().at(STEP, "naming the container")?;
     let mounts = mounts(&given, root.is_none())?;

@@ -19,6 +19,8 @@ use crate::command::wrappers;
 
 /// Steps that a part of an operand counts for, from each directory that it may be seen from.
 const OPERAND_STEPS: usize = 16;
+/// Steps that a place counts for at which the families are looked for.
+const PLACE_STEPS: usize = 24;
 /// Steps that each directory on the way to the working directory counts for.
 const DIRECTORY_STEPS: usize = 4;
 
@@ -155,11 +157,17 @@ impl<'r> Judge<'r> {
         for (at, first) in arguments.iter().enumerate() {
             let here = arguments.get(at..).unwrap_or(&[]);
             let rest = here.get(1..).unwrap_or(&[]);
-            let name = base_name(&first.emptied()).to_ascii_lowercase();
+            let written = first.emptied();
             if first.literal() == Some("--") {
                 // What stood before it for an operand may be an option to what stands behind.
                 seen.clear();
             }
+            if written.starts_with('-') && !written.contains(['/', '\\']) {
+                self.spend(1)?;
+                continue;
+            }
+            self.spend(PLACE_STEPS)?;
+            let name = base_name(&written).to_ascii_lowercase();
             // Of a name that stands there twice the first sees all that the second does, but for the first mode.
             let families = if seen.contains(&name) {
                 self.spend(1)?;
