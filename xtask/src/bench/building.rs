@@ -1,6 +1,6 @@
 //! `cargo test` of a small crate inside a sandbox, beside the same outside it: in turns, each time after a change.
 
-use super::place::write;
+use super::place::{commit_all, write};
 use super::stat::{Samples, timed};
 use super::{Effort, Place, Row};
 use crate::process;
@@ -24,6 +24,8 @@ fn measure(place: &Place, effort: Effort) -> Result<Row, String> {
         )?;
         write(&folder.join(".gitignore"), "/target\n")?;
         write(&folder.join("src/lib.rs"), LIBRARY)?;
+        // Without a repository of its own the one above would be taken.
+        commit_all(folder)?;
     }
     let times = effort.samples.div_ceil(4).max(3);
     let (mut ours, mut theirs) = (Vec::new(), Vec::new());

@@ -93,7 +93,7 @@ fn told(path: &Path, error: &std::io::Error) -> String {
 }
 
 /// Makes the folder a repository whose one commit has all of it.
-fn commit_all(repo: &Path) -> Result<(), String> {
+pub(crate) fn commit_all(repo: &Path) -> Result<(), String> {
     git(repo, &["init", "--quiet"])?;
     git(repo, &["add", "--all"])?;
     let who = ["-c", "user.name=bench", "-c", "user.email=bench@example.org", "-c", "commit.gpgsign=false"];

@@ -74,8 +74,7 @@ fn peak(place: &Place) -> Result<Row, String> {
 
 /// Milliseconds from the last word of a model that changed 31 files until the change set is told.
 pub(crate) fn change_set(place: &Place, repo: &Path) -> Result<f64, String> {
-    let output =
-        process::output(scripted(place, repo, 1, "for n in {0..30}; do echo more >>0/$n.txt; done")?)?;
+    let output = process::output(scripted(place, repo, 1, "sed -i s/one/two/ 0/{0..30}.txt")?)?;
     let said = String::from_utf8_lossy(&output.stdout);
     let moment = |kind: &str| {
         let mut events = said.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
