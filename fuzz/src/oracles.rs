@@ -107,6 +107,7 @@ pub fn is_explained(reason: &str) -> bool {
         "here-document stands inside `((`",
         "process substitution inside",
         "only counts the parentheses",
+        "in the subscript of an array's element",
     ];
     // What no text needs: too deep, too long to read.
     let bounds = ["takes too long", "deep", "are handed on over", "run each other over"];
