@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use serde_json::{Value, json};
 
-use crate::harness::{Watched, World, bash, call, program, say, text, turn};
+use crate::harness::{Watched, World, bash, call, program, say, streamed, text, turn};
 
 /// A policy under which everything inside the sandbox runs.
 const FREE: &str = r#"name = "free"
@@ -71,7 +71,7 @@ fn late(mut turn: Value) -> Value {
 
 fn start(world: &World, turns: &[Value]) -> Watched {
     let model = world.script(turns);
-    world.start(&["run", "--headless", "--output", "stream-json", "--model", &model, "do it"])
+    world.start(&streamed(&model, &["do it"]))
 }
 
 fn notices(events: &[Value]) -> String {
@@ -170,7 +170,7 @@ fn a_higher_scope_that_tightens_names_the_lower_rules_that_count_no_more() {
     .unwrap();
     let model =
         world.script(&[turn(&[bash("ls")]), turn(&[call("write", json!({"path": "a", "content": "b"}))])]);
-    let run = world.headless(&["run", "--headless", "--output", "stream-json", "--model", &model, "do it"]);
+    let run = world.headless(&streamed(&model, &["do it"]));
     assert_eq!(run.of("call.canceled").len(), 1, "the group's rule holds: {:#?} {}", run.events, run.stderr);
     assert_eq!(run.of("approval.requested").len(), 1, "the instance's rule holds: {:#?}", run.events);
 }
@@ -253,11 +253,11 @@ fn an_approval_under_another_policy_is_judged_afresh() {
     let asking = "name = \"ask\"\n[[rule]]\nid = \"ask.bash\"\ntool = \"bash\"\nverdict = \"ask\"\n";
     apply(&world, "ask.toml", asking, &["instance"]);
     let model = world.script(&[turn(&[bash("touch x")]), say("done")]);
-    let args = ["run", "--headless", "--output", "stream-json", "--model", &model, "do it"];
+    let args = streamed(&model, &["do it"]);
     let run = world.headless(&args);
     assert_eq!(run.code, 5, "{}", run.stderr);
     apply(&world, "calm.toml", NO_BASH, &["instance"]);
-    let again = world.headless(&["resume", &run.session(), "--headless", "--output", "stream-json"]);
+    let again = world.resumed(&run.session());
     assert!(again.of("call.calling").is_empty(), "{:#?}", again.events);
     assert_eq!(again.code, 4, "{:#?}", again.events);
     let export = String::from_utf8(world.output(&["journal", "export"]).stdout).unwrap();
@@ -311,7 +311,7 @@ fn a_shadow_rule_is_reported_and_not_enforced() {
     );
     apply(&world, "shadow.toml", &shadow, &["instance"]);
     let model = world.script(&[turn(&[bash("touch made"), bash("true")]), say("done")]);
-    let run = world.headless(&["run", "--headless", "--output", "stream-json", "--model", &model, "x"]);
+    let run = world.headless(&streamed(&model, &["x"]));
     let decided = run.of("call.decided");
     assert_eq!(decided[0]["verdict"], "allow");
     let said = json!([{"rule": "free.soon", "scope": "instance", "verdict": "disabled"}]);

@@ -5,6 +5,7 @@ use std::path::Path;
 use std::sync::LazyLock;
 
 use enclos_core::ids::Digest;
+use enclos_core::noun::listed;
 use enclos_core::secret::{Redactor, RedactorError};
 use enclos_protocol::card::Flagged;
 use enclos_protocol::changeset::{ChangeSetView, FileView, Hunk, Line, LineKind};
@@ -19,8 +20,6 @@ use crate::session::{Facts, facts};
 
 /// Names of files in one entry of the journal.
 const NAMED: usize = 200;
-/// Files that one remark names.
-const REMARKED: usize = 5;
 
 /// Which files a person accepts.
 #[derive(Clone, Debug, Default)]
@@ -172,11 +171,8 @@ pub(crate) fn remarks(root: &Path, set: &ChangeSet) -> Vec<String> {
     let mut remarks = repo.remarks(set.files.iter().map(|file| file.path.as_str()));
     let lfs = changeset::kept_by_lfs(root, set);
     if !lfs.is_empty() {
-        let named: Vec<String> = lfs.iter().take(REMARKED).map(|path| format!("`{path}`")).collect();
-        let more = lfs.len().saturating_sub(REMARKED);
-        let more = if more == 0 { String::new() } else { format!(" and {more} more") };
-        let named = named.join(", ");
-        remarks.push(format!("kept by Git LFS, which makes a pointer of it when you commit: {named}{more}"));
+        let named = listed(lfs.iter().map(|path| format!("`{path}`")));
+        remarks.push(format!("kept by Git LFS, which makes a pointer of it when you commit: {named}"));
     }
     remarks
 }

@@ -35,6 +35,7 @@ pub use apply::{Applied, ApplyError, Cause, Conflict, Recovered, recover, undo};
 pub use base::{record_hidden, record_opening};
 pub use build::Inspect;
 pub use content::MAX_TEXT;
+pub(crate) use content::hex;
 pub use enclos_sandbox::layer::{Reason, Refused, Special};
 pub use error::ChangeSetError;
 pub(crate) use history::{History, head};
