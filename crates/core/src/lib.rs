@@ -37,6 +37,7 @@ pub mod label;
 pub mod model;
 mod near;
 pub mod noun;
+pub mod outside;
 pub mod policy;
 pub mod secret;
 pub mod sensitive;
