@@ -17,7 +17,7 @@ use crate::text::help;
 pub use approvals::{ApproveArgs, GrantsArgs, GrantsCommand, RejectArgs, RevokeGrantArgs};
 pub use host::HostArgs;
 pub use lab::{PolicyDiffArgs, SchemaArgs, SchemaOf, SimulateArgs, TestArgs};
-pub use policy::{CheckArgs, ExplainArgs, ExplainCommandArgs, PolicyCommand};
+pub use policy::{CheckArgs, DecideArgs, ExplainArgs, ExplainCommandArgs, PolicyCommand, Switch};
 pub use versions::{PolicyApplyArgs, PolicyHistoryArgs, PolicyRollbackArgs, PolicyShowArgs};
 
 /// The command line, as typed.

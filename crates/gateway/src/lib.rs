@@ -20,6 +20,7 @@ mod journal;
 mod lab;
 mod local;
 mod machine;
+mod outside;
 pub mod places;
 mod policies;
 mod redact;

@@ -4,6 +4,7 @@ use std::future::Future;
 use std::path::PathBuf;
 
 use enclos_core::ids::SessionId;
+use enclos_core::outside::Guard;
 use tokio::sync::mpsc;
 
 use crate::changeset::{AppliedView, ChangeSetView, UndoneView};
@@ -147,6 +148,19 @@ pub struct CommandQuestion {
     pub at: At,
 }
 
+/// How the calls of another agent are to be judged.
+#[derive(Clone, Debug, Default)]
+pub struct OutsideRequest {
+    /// The catalogue of that agent's tools; none are known when absent.
+    pub catalogue: Option<PathBuf>,
+    /// Show the planner what untrusted sources answer, and ask at every later call that acts.
+    pub without_quarantine: bool,
+    /// A preset, which can only harden.
+    pub preset: Option<String>,
+    /// Policy files, which can only harden.
+    pub policy: Vec<PathBuf>,
+}
+
 /// A command in a sandbox, without a session.
 #[derive(Clone, Debug)]
 pub struct SandboxRequest {
@@ -237,6 +251,8 @@ pub trait Gateway {
     /// Reads a command.
     fn explain_command(&self, question: &CommandQuestion, text: &str)
     -> Result<CommandExplanation, ApiError>;
+    /// Judges the calls of another agent, told line by line.
+    fn judge_outside(&self, request: &OutsideRequest) -> Result<Guard, ApiError>;
     /// Runs a command in a sandbox of its own; `output` receives bytes as they come, `true` for the standard error.
     fn sandbox_run(
         &self,

@@ -12,11 +12,12 @@ use std::rc::Rc;
 use enclos_core::command::{Piece, Reading};
 use enclos_core::decision::DecidedBy;
 use enclos_core::ids::{CallId, RuleId, SessionId};
+use enclos_core::outside::{Catalogue, Guard, Quarantine};
 use enclos_core::policy::{Difference, Layer, Policy, Preset, Role, Scope, Surface};
 use enclos_core::verdict::Verdict;
 use enclos_protocol::api::{
-    At, Attached, CommandQuestion, ExplainRequest, Gateway, HostRequest, OpenRequest, PolicyChange,
-    ResumeRequest, SandboxRequest,
+    At, Attached, CommandQuestion, ExplainRequest, Gateway, HostRequest, OpenRequest, OutsideRequest,
+    PolicyChange, ResumeRequest, SandboxRequest,
 };
 use enclos_protocol::changeset::{AppliedView, ChangeSetView, UndoneView};
 use enclos_protocol::error::{ApiError, Fault, Place};
@@ -409,6 +410,10 @@ impl Gateway for Fake {
             pieces: Vec::new(),
             policy_digest: "sha256:ab".to_owned(),
         })
+    }
+
+    fn judge_outside(&self, _request: &OutsideRequest) -> Result<Guard, ApiError> {
+        Ok(Guard::new(Catalogue::default(), Quarantine::On, Vec::new(), Box::new(|_, _, _| None)))
     }
 
     fn explain_command(

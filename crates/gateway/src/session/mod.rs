@@ -50,7 +50,7 @@ pub(crate) use answer::{Here, Said, checked, event as answer_event, over, revoke
 pub(crate) use entry::facts;
 pub(crate) use finish::{Exit, Finish};
 pub(crate) use handle::automation;
-pub(crate) use judge::{Question, verdict, verdict_of_part, verdict_of_tool};
+pub(crate) use judge::{Question, verdict, verdict_of_classed, verdict_of_part, verdict_of_tool};
 pub(crate) use open::{Again, Opening, admitted, facts_of_end, open, plan, resume};
 pub(crate) use orders::{Orders, Remote};
 pub(crate) use past::{Past, replay};
