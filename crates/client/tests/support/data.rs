@@ -103,6 +103,7 @@ pub(crate) fn card(text: &str, may_remember: bool) -> Card {
         files: Vec::new(),
         flagged: Vec::new(),
         beside: Vec::new(),
+        raises: None,
         rule: RuleId::new("default.bash"),
         scope: "preset strict".to_owned(),
         reason: "commands ask".to_owned(),

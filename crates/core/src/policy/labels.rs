@@ -65,6 +65,9 @@ pub struct PathLevel {
     pub path: String,
     /// Their level at least.
     pub level: Level,
+    /// Whether the highest scope that has a policy says so: it alone may say less of a credential file.
+    #[serde(skip)]
+    pub(super) highest: bool,
 }
 
 /// What a model may be sent.
@@ -174,6 +177,15 @@ impl Labels {
         self.raise.unwrap_or(Raise::Ask)
     }
 
+    /// The level of a file by its path from the repository's root: the highest of the project's, of every rule that
+    /// names it or a folder above it, and RESTRICTED where credentials are kept and the highest scope does not say less.
+    pub fn of_path(&self, path: &str) -> Level {
+        let own: Vec<&PathLevel> = self.paths.iter().filter(|rule| holds(&rule.path, path)).collect();
+        let said = own.iter().any(|rule| rule.highest);
+        let secret = (!said && crate::sensitive::holds_credentials(path)).then_some(Level::Restricted);
+        own.into_iter().map(|rule| rule.level).chain(secret).fold(self.project(), Level::join)
+    }
+
     /// What a model may be sent, where a scope says so: the least of what they say; one that names others only says PUBLIC.
     pub fn clearance(&self, model: &str) -> Option<Level> {
         let of = |list: &Vec<ModelClearance>| {
@@ -209,6 +221,23 @@ fn consent(file: &DowngradeFile) -> Result<Consent, String> {
         destination: destination.clone(),
         author: author.clone(),
     })
+}
+
+/// Whether a pattern names a path, or a folder above it. One that cannot be read names everything.
+fn holds(pattern: &str, path: &str) -> bool {
+    let anchored = pattern.trim_end_matches('/').contains('/');
+    let plain = pattern.trim_matches('/');
+    let glob = if anchored { plain.to_owned() } else { format!("**/{plain}") };
+    let glob = GlobBuilder::new(&glob).literal_separator(true).backslash_escape(true).build();
+    let Ok(glob) = glob.map(|glob| glob.compile_matcher()) else { return true };
+    let mut above = path.trim_matches('/');
+    loop {
+        if glob.is_match(above) {
+            return true;
+        }
+        let Some((folder, _)) = above.rsplit_once('/') else { return false };
+        above = folder;
+    }
 }
 
 /// Whether a pattern is one of files below a repository's root.
@@ -248,6 +277,30 @@ mod tests {
         assert_eq!(labels.repository(), Provenance::Untrusted);
         assert_eq!(labels.raise(), Raise::Ask);
         assert_eq!(labels.clearance("m"), None);
+    }
+
+    #[test]
+    fn a_file_has_the_highest_level_of_the_rules_that_name_it_or_a_folder_above() {
+        let rules = "[[labels.path]]\npath = \"finance/\"\nlevel = \"CONFIDENTIAL\"\n\
+            [[labels.path]]\npath = \"*.key\"\nlevel = \"RESTRICTED\"\n\
+            [[labels.path]]\npath = \"/docs/plan.md\"\nlevel = \"CONFIDENTIAL\"";
+        let labels = policy(&[(Scope::Instance, rules)]).unwrap().settings().labels.clone();
+        for (path, level) in [
+            ("src/main.rs", Level::Internal),
+            ("finance/a.txt", Level::Confidential),
+            ("x/finance/deep/a.txt", Level::Confidential),
+            ("finance/deep/site.key", Level::Restricted),
+            ("docs/plan.md", Level::Confidential),
+            ("x/docs/plan.md", Level::Internal),
+            (".env", Level::Restricted),
+        ] {
+            assert_eq!(labels.of_path(path), level, "{path}");
+        }
+        let less = "[[labels.path]]\npath = \"/.env\"\nlevel = \"INTERNAL\"";
+        let high = policy(&[(Scope::Instance, less)]).unwrap();
+        assert_eq!(high.settings().labels.of_path(".env"), Level::Internal);
+        let low = policy(&[(Scope::Instance, ""), (Scope::Project, less)]).unwrap();
+        assert_eq!(low.settings().labels.of_path(".env"), Level::Restricted);
     }
 
     #[test]

@@ -14,6 +14,7 @@ mod finish;
 mod grants;
 mod handle;
 mod judge;
+mod label;
 mod names;
 mod open;
 mod orders;
@@ -199,11 +200,15 @@ impl Live {
             return Ok(Flow::Finish(finish));
         }
         self.take_policy().await?;
+        self.know_project().await?;
         if let Some(finish) = self.out_of_place() {
             return Ok(Flow::Finish(finish));
         }
         match self.state.next(self.clock.now_us()) {
-            Next::AskModel => self.ask_model().await,
+            Next::AskModel => match self.model_not_cleared() {
+                Some(finish) => Ok(Flow::Finish(finish)),
+                None => self.ask_model().await,
+            },
             Next::Judge(calls) => self.handle(calls).await,
             Next::Wait => self.wait().await,
             Next::AskExtension(spent) => self.ask_extension(spent).await,

@@ -428,7 +428,7 @@ impl Live {
         told.budget = self.budget_view();
         told.open_ms = started.elapsed().as_secs_f64() * 1e3;
         self.teller.tell(Body::Opened(told));
-        Ok(())
+        self.know_project().await
     }
 }
 
