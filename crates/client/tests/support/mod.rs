@@ -12,6 +12,7 @@ use std::rc::Rc;
 use enclos_core::command::{Piece, Reading};
 use enclos_core::decision::DecidedBy;
 use enclos_core::ids::{CallId, RuleId, SessionId};
+use enclos_core::label::{Label, Level};
 use enclos_core::outside::{Catalogue, Guard, Quarantine};
 use enclos_core::policy::{Difference, Layer, Policy, Preset, Role, Scope, Surface};
 use enclos_core::verdict::Verdict;
@@ -177,6 +178,7 @@ impl Gateway for Fake {
             row: row.ok_or_else(|| ApiError::new(Fault::Usage, "no such session"))?,
             model: "script".to_owned(),
             policy_digest: "sha256:ab".to_owned(),
+            label: Label::untrusted(Level::Internal),
             budget: budget(1),
             timeline: Vec::new(),
             entries: 3,
