@@ -11,13 +11,10 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use enclos_core::command::{Rules, judge};
 use enclos_core::verdict::Verdict;
 
-/// Parses each text under `-n` in a subshell, and answers `1` or `0`.
-const ASK: &str = r#"while IFS= read -r -d '' text; do
-    said=$(LC_ALL=C "$BASH" --noprofile --norc -n -c -- "$text" 2>&1 >/dev/null)
-    code=$? errors=
-    while IFS= read -r line; do [[ -z $line || $line == *warning:* ]] || errors=1; done <<< "$said"
-    if [[ $code -eq 0 && -z $errors ]]; then echo 1; else echo 0; fi
-done"#;
+#[path = "../../crates/core/tests/oracle/bash.rs"]
+mod bash;
+
+use bash::ASK;
 
 /// A bash that is asked many times.
 struct Bash {
@@ -77,42 +74,11 @@ pub fn brush_accepts(text: &str) -> Option<bool> {
     std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| parser.parse_program().is_ok())).ok()
 }
 
-/// Kinds that bash lets through under `-n` and refuses, or reads otherwise, only when it runs them; told by the reason
-/// alone, so that a text which merely holds such a thing explains nothing.
+/// Whether a difference is explained: by what bash only finds out later, or as what no text needs, too deep or too long to
+/// read.
 pub fn is_explained(reason: &str) -> bool {
-    // Parts that bash parses when it runs them.
-    let later = [
-        "in backquotes:",
-        "in a here-document:",
-        "in a text that is handed on:",
-        "in a subscript:",
-        "in a pattern:",
-        "in arithmetic:",
-        "in a substitution that begins like arithmetic:",
-        "in single quotes that do not protect:",
-    ];
-    // `${…}` is only checked when it is expanded; an empty `[[ ]]` makes bash give up the whole text without a word,
-    // and call that success, and `&&` right behind `=~` an expression; two versions of bash differ on the rest.
-    let checked_later = [
-        "`${`",
-        "for ((",
-        "stands behind `coproc`",
-        "where bash knows no array",
-        "a subscript stands behind",
-        "`]]`",
-        "`=~` stands without",
-        "delimiter",
-        "here-document begins in a substitution",
-        "here-document inside `$(`",
-        "here-document stands inside `((`",
-        "process substitution inside",
-        "only counts the parentheses",
-        "in the subscript of an array's element",
-    ];
-    // What no text needs: too deep, too long to read.
     let bounds = ["takes too long", "deep", "are handed on over", "run each other over"];
-    later.iter().any(|part| reason.starts_with(part))
-        || checked_later.iter().chain(&bounds).any(|kind| reason.contains(kind))
+    bash::is_explained(reason) || bounds.iter().any(|kind| reason.contains(kind))
 }
 
 /// Holds the reader against bash: what it takes bash takes, and what it refuses for no reason of its own bash refuses.

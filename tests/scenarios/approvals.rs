@@ -4,7 +4,7 @@ use std::os::unix::fs::PermissionsExt as _;
 
 use serde_json::Value;
 
-use crate::harness::{World, bash, call, eventually, say, text, turn};
+use crate::harness::{World, bash, call, eventually, say, streamed, text, turn};
 use crate::terminal::Person;
 
 /// The questions that wait.
@@ -28,7 +28,7 @@ fn stderr(output: &std::process::Output) -> String {
 }
 
 fn resume(world: &World, session: &str) -> crate::harness::Run {
-    world.headless(&["resume", session, "--headless", "--output", "stream-json"])
+    world.resumed(session)
 }
 
 /// A policy file that asks for commands and writes in this way.
@@ -93,8 +93,7 @@ fn a_program_answers_as_a_program_and_never_a_rule_that_wants_a_person() {
     let world = World::new();
     let model = world.script(&[turn(&[bash("make all")]), say("done")]);
     let file = policy(&world, "{ person = true }");
-    let args =
-        ["run", "--headless", "--output", "stream-json", "--model", &model, "--policy", &file, "do it"];
+    let args = streamed(&model, &["--policy", &file, "do it"]);
     let run = world.headless(&args);
     assert_eq!(run.code, 5, "{}", run.stderr);
     let refused = world.output(&["approve", &one(&world)]);
@@ -155,8 +154,7 @@ fn a_quorum_cannot_be_met_by_one_person_and_is_never_allowed() {
     let world = World::new();
     let model = world.script(&[turn(&[bash("make all")]), say("done")]);
     let file = policy(&world, "{ role = \"maintainer\", quorum = 2 }");
-    let args =
-        ["run", "--headless", "--output", "stream-json", "--model", &model, "--policy", &file, "do it"];
+    let args = streamed(&model, &["--policy", &file, "do it"]);
     let run = world.headless(&args);
     assert_eq!(run.code, 5, "{}", run.stderr);
     let next = run.finished()["next_step"].to_string();
@@ -427,8 +425,7 @@ fn no_grant_takes_a_folder_away_or_reaches_what_is_under_control() {
     for (call, grantable) in calls.into_iter().zip([false, true, false, true]) {
         let model = world.script(&[turn(std::slice::from_ref(&call)), say("done")]);
         let policy = text(&file);
-        let args =
-            ["run", "--headless", "--output", "stream-json", "--model", &model, "--policy", &policy, "x"];
+        let args = streamed(&model, &["--policy", &policy, "x"]);
         let run = world.headless(&args);
         let card = &run.of("approval.requested")[0]["card"];
         assert_eq!(card["may_remember"], grantable, "{card:#}");

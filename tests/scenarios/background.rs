@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::harness::{Run, World, alive, bash, call, eventually, say, turn};
+use crate::harness::{Run, World, alive, bash, call, eventually, say, streamed, turn};
 use crate::server::Server;
 
 /// A command in the background, for a script.
@@ -145,19 +145,7 @@ fn a_background_command_is_judged_as_any_other_and_disabled_with_its_tool() {
     std::fs::write(&policy, text).unwrap();
     let model = world.script(&[turn(&[start("x", "sleep 1"), bash("true")]), say("done")]);
     let policy = crate::harness::text(&policy);
-    let run = world.headless(&[
-        "run",
-        "--headless",
-        "--output",
-        "stream-json",
-        "--model",
-        &model,
-        "--preset",
-        "balanced",
-        "--policy",
-        &policy,
-        "do it",
-    ]);
+    let run = world.headless(&streamed(&model, &["--preset", "balanced", "--policy", &policy, "do it"]));
     assert_eq!(run.of("call.canceled").len(), 1, "{:#?}", run.events);
     assert_eq!(run.of("call.done").len(), 1, "other commands run");
     let tools = &run.of("session.opened")[0]["tools"];
@@ -170,8 +158,7 @@ fn an_end_is_recorded_while_the_model_is_still_asked() {
     let slow =
         json!({"text": "a text in pieces", "calls": [bash("echo on")], "chunks": 2, "delay_ms": 900_000});
     let model = world.script(&[turn(&[start("short", "exit 9")]), slow]);
-    let args =
-        ["run", "--headless", "--output", "stream-json", "--model", &model, "--preset", "balanced", "do it"];
+    let args = streamed(&model, &["--preset", "balanced", "do it"]);
     let mut watched = world.start(&args);
     let session = watched.until_type("background.started")["session"].as_str().unwrap().to_owned();
     eventually("the end is in the journal", || {
@@ -210,8 +197,7 @@ fn killed_with_the_gateway_it_is_gone_and_the_model_is_told() {
         say("done"),
     ];
     let model = world.script(&turns);
-    let args =
-        ["run", "--headless", "--output", "stream-json", "--model", &model, "--preset", "balanced", "do it"];
+    let args = streamed(&model, &["--preset", "balanced", "do it"]);
     let mut watched = world.start(&args);
     let session = watched.until_type("background.started")["session"].as_str().unwrap().to_owned();
     watched.until_type("message.delta");
@@ -221,7 +207,7 @@ fn killed_with_the_gateway_it_is_gone_and_the_model_is_told() {
     assert_eq!(world.sessions()[0]["background"], json!(["web"]));
     watched.kill();
     eventually("nothing is left", || !alive("sleep\u{0}3243"));
-    let run = world.headless(&["resume", &session, "--headless", "--output", "stream-json"]);
+    let run = world.resumed(&session);
     assert_eq!(run.code, 0, "{}", run.stderr);
     let notices = run.of("notice");
     assert!(
@@ -241,17 +227,7 @@ fn it_ends_with_a_session_that_is_stopped_or_left() {
         let world = World::new();
         let turns = [turn(&[start("web", "sleep 3244")]), turn(&[bash("sleep 3244")]), say("done")];
         let model = world.script(&turns);
-        let args = [
-            "run",
-            "--headless",
-            "--output",
-            "stream-json",
-            "--model",
-            &model,
-            "--preset",
-            "balanced",
-            "do it",
-        ];
+        let args = streamed(&model, &["--preset", "balanced", "do it"]);
         let mut watched = world.start(&args);
         watched.until(|event| event["type"] == "call.calling" && event["call"] == "call_2");
         watched.signal(signal);
@@ -269,8 +245,7 @@ fn a_stopped_session_says_that_its_background_commands_are_dead_with_it() {
     let world = World::new();
     let turns = [turn(&[start("web", "sleep 3245")]), turn(&[bash("sleep 3245")]), say("done")];
     let model = world.script(&turns);
-    let args =
-        ["run", "--headless", "--output", "stream-json", "--model", &model, "--preset", "balanced", "do it"];
+    let args = streamed(&model, &["--preset", "balanced", "do it"]);
     let mut watched = world.start(&args);
     let event = watched.until(|event| event["type"] == "call.calling" && event["call"] == "call_2");
     let stopped = world.output(&["stop", event["session"].as_str().unwrap()]);
@@ -310,19 +285,7 @@ fn of_a_flood_the_end_is_kept_where_the_policy_says_so() {
         std::fs::write(&policy, format!("name = \"keep\"\n[execution]\noutput_keep = \"{keep}\"\n")).unwrap();
         let model = world.script(&[turn(&[bash(flood)]), say("done")]);
         let policy = crate::harness::text(&policy);
-        let run = world.headless(&[
-            "run",
-            "--headless",
-            "--output",
-            "stream-json",
-            "--model",
-            &model,
-            "--preset",
-            "balanced",
-            "--policy",
-            &policy,
-            "do it",
-        ]);
+        let run = world.headless(&streamed(&model, &["--preset", "balanced", "--policy", &policy, "do it"]));
         assert_eq!(run.code, 0, "{}", run.stderr);
         let result = &run.of("call.done")[0]["result"];
         assert_eq!(
@@ -380,19 +343,7 @@ fn the_model_is_told_where_each_output_is_from_and_how_each_command_ended() {
         say("done"),
     ]);
     let (model, policy) = (server.model(), crate::harness::text(&policy));
-    let run = world.headless(&[
-        "run",
-        "--headless",
-        "--output",
-        "stream-json",
-        "--model",
-        &model,
-        "--preset",
-        "balanced",
-        "--policy",
-        &policy,
-        "do it",
-    ]);
+    let run = world.headless(&streamed(&model, &["--preset", "balanced", "--policy", &policy, "do it"]));
     assert_eq!(run.code, 0, "{:#?}", run.of("approval.requested"));
     let (results, beside) = told(&server);
     assert_eq!(results[0], "[started in the background as `web`: see it with the tool background]");
@@ -424,12 +375,11 @@ fn the_model_is_told_of_commands_that_died_with_their_gateway() {
         turn(&[look(json!({"action": "list"}))]),
     ]);
     let model = server.model();
-    let args =
-        ["run", "--headless", "--output", "stream-json", "--model", &model, "--preset", "balanced", "do it"];
+    let args = streamed(&model, &["--preset", "balanced", "do it"]);
     let mut watched = world.start(&args);
     let session = watched.until_type("call.output")["session"].as_str().unwrap().to_owned();
     watched.kill();
-    let run = world.headless(&["resume", &session, "--headless", "--output", "stream-json"]);
+    let run = world.resumed(&session);
     assert_eq!(run.code, 0, "{}", run.stderr);
     let (results, beside) = told(&server);
     assert_eq!(results[2], "[no background command was started]");

@@ -39,7 +39,7 @@ fn a_spent_session_goes_on_with_an_extension_from_where_it_was() {
         (0..4).map(|n| turn(&[bash(&format!("echo {n} >> log"))])).chain([say("done")]).collect();
     let run = world.run("balanced", &turns);
     assert_eq!(run.code, 3);
-    let again = world.headless(&["resume", &run.session(), "--headless", "--output", "stream-json"]);
+    let again = world.resumed(&run.session());
     assert_eq!(again.code, 3, "without --extend nothing is granted");
     let again =
         world.headless(&["resume", &run.session(), "--headless", "--extend", "--output", "stream-json"]);

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::harness::{World, bash, call, program, say, text, turn};
+use crate::harness::{World, bash, call, program, say, streamed, text, turn};
 
 fn write(path: &str, content: &str) -> serde_json::Value {
     call("write", json!({"path": path, "content": content}))
@@ -15,17 +15,7 @@ fn a_patch_is_taken_by_git_apply_and_gives_the_same_tree() {
                    ln -s hello.txt link; printf '#!/bin/sh\\n' > tool; chmod +x tool; mkdir -p deep/er; echo x > 'deep/er/a b.txt'";
     let model = world.script(&[turn(&[bash(command)]), say("done")]);
     let patch = text(&world.path("out.patch"));
-    let args = [
-        "run",
-        "--headless",
-        "--output",
-        "stream-json",
-        "--model",
-        &model,
-        "--preset",
-        "balanced",
-        "--patch",
-    ];
+    let args = streamed(&model, &["--preset", "balanced", "--patch"]);
     let run = world.headless(&[args.as_slice(), &[&patch, "t"]].concat());
     assert_eq!(run.code, 0, "{}", run.stderr);
     let flagged: Vec<&str> = run.of("changeset")[0]["files"]

@@ -45,6 +45,11 @@ pub(crate) fn program(name: impl AsRef<std::ffi::OsStr>) -> Command {
     Command::new(name)
 }
 
+/// The words of a headless run on a model that prints a stream of events.
+pub(crate) fn streamed<'a>(model: &'a str, rest: &[&'a str]) -> Vec<&'a str> {
+    [&["run", "--headless", "--output", "stream-json", "--model", model], rest].concat()
+}
+
 impl World {
     /// A repository with two files and one commit.
     pub(crate) fn new() -> Self {
@@ -124,20 +129,30 @@ impl World {
         self.enclos(args).output().unwrap()
     }
 
+    /// What a command prints as JSON; it must succeed.
+    pub(crate) fn json(&self, args: &[&str]) -> Value {
+        let output = self.output(args);
+        let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(output.status.success(), "{args:?}: {stderr}");
+        serde_json::from_slice(&output.stdout).unwrap()
+    }
+
+    /// The entries of the whole journal.
+    pub(crate) fn journal(&self) -> Vec<Value> {
+        let output = self.output(&["journal", "export"]);
+        let text = String::from_utf8(output.stdout).unwrap();
+        text.lines().map(|line| parse(line, "")).collect()
+    }
+
     /// A headless run on a script under a preset.
     pub(crate) fn run(&self, preset: &str, turns: &[Value]) -> Run {
         let model = self.script(turns);
-        self.headless(&[
-            "run",
-            "--headless",
-            "--output",
-            "stream-json",
-            "--model",
-            &model,
-            "--preset",
-            preset,
-            "do it",
-        ])
+        self.headless(&streamed(&model, &["--preset", preset, "do it"]))
+    }
+
+    /// A session taken up again, headless.
+    pub(crate) fn resumed(&self, session: &str) -> Run {
+        self.headless(&["resume", session, "--headless", "--output", "stream-json"])
     }
 
     /// Any headless command that prints a stream of events.

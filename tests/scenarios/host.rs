@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use crate::harness::{World, alive, bash, call, eventually, say, turn};
+use crate::harness::{World, alive, bash, call, eventually, say, streamed, turn};
 
 /// An execution host at the place where the gateways of a world look for it. Ended as by a power cut, unless it was
 /// ended before.
@@ -41,8 +41,8 @@ fn server(world: World) -> World {
     world.with("ENCLOS_AGENT_EXECUTION", "server")
 }
 
-fn headless(model: &str) -> [&str; 9] {
-    ["run", "--headless", "--output", "stream-json", "--model", model, "--preset", "balanced", "do it"]
+fn headless(model: &str) -> Vec<&str> {
+    streamed(model, &["--preset", "balanced", "do it"])
 }
 
 /// Uncommitted changes of every kind.
@@ -136,7 +136,7 @@ fn the_place_is_said_by_policy_then_by_the_variable_and_never_guessed() {
     std::fs::write(world.home().join("policy.toml"), "name = \"ours\"\n[execution]\nplace = \"server\"\n")
         .unwrap();
     let model = world.script(&[turn(&[call("read", json!({"path": "hello.txt"}))]), say("done")]);
-    let args = ["run", "--headless", "--output", "stream-json", "--model", &model, "do it"];
+    let args = streamed(&model, &["do it"]);
     let wrong = world.enclos(&args).env("ENCLOS_AGENT_EXECUTION", "workstation").output().unwrap();
     assert_eq!(wrong.status.code(), Some(2));
     let text = String::from_utf8(wrong.stderr).unwrap();
@@ -216,7 +216,7 @@ fn a_host_that_is_killed_takes_everything_with_it_and_the_session_goes_on_at_the
         .unwrap();
     assert_eq!(elsewhere.status.code(), Some(2), "a session keeps its place");
     let _host = Host::start(&world);
-    let again = world.headless(&["resume", &session, "--headless", "--output", "stream-json"]);
+    let again = world.resumed(&session);
     assert_eq!(again.code, 0, "{}", again.stderr);
     assert_eq!(again.of("call.output")[0]["text"], "begun\n", "what was written before is there");
     assert_eq!(world.output(&["apply", &session]).status.code(), Some(0));
@@ -241,7 +241,7 @@ fn a_gateway_that_is_killed_loses_its_sandbox_with_the_lease_and_nothing_else() 
     // What the host holds is fetched before anything is made of it.
     let diff = world.output(&["diff", &session]);
     assert!(String::from_utf8(diff.stdout).unwrap().contains("+begun"));
-    let again = world.headless(&["resume", &session, "--headless", "--output", "stream-json"]);
+    let again = world.resumed(&session);
     assert_eq!(again.code, 0, "{}", again.stderr);
     assert_eq!(again.of("call.output")[0]["text"], "begun\n");
     assert_eq!(world.verified()["result"], "ok");

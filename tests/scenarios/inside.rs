@@ -3,7 +3,7 @@
 
 use serde_json::{Value, json};
 
-use crate::harness::{Run, World, bash, call, program, say, text, turn};
+use crate::harness::{Run, World, bash, call, program, say, streamed, text, turn};
 
 fn shown(run: &Run) -> String {
     run.of("call.output").iter().filter_map(|event| event["text"].as_str()).collect()
@@ -192,8 +192,7 @@ fn on_a_copy(world: &World) {
     let turns =
         [turn(&[append("data/in.txt"), call("delete", json!({"path": "src/lib.sh"}))]), slow, say("done")];
     let model = world.script(&turns);
-    let args =
-        ["run", "--headless", "--output", "stream-json", "--model", &model, "--preset", "open", "do it"];
+    let args = streamed(&model, &["--preset", "open", "do it"]);
     let mut watched = world.start(&args);
     let opened = watched.until_type("session.opened");
     let said = opened["notes"].to_string();
@@ -201,7 +200,7 @@ fn on_a_copy(world: &World) {
     let delta = watched.until(|event| event["type"] == "message.delta");
     let session = delta["session"].as_str().unwrap().to_owned();
     watched.kill();
-    let run = world.headless(&["resume", &session, "--headless", "--output", "stream-json"]);
+    let run = world.resumed(&session);
     assert_eq!(run.code, 0, "{}", run.stderr);
     assert!(notes(&run).contains("workspace: copy, since another file system"), "{}", notes(&run));
     assert!(shown(&run).contains("in\nmore\none\n"), "{}", shown(&run));

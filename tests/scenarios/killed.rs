@@ -2,23 +2,23 @@
 
 use serde_json::{Value, json};
 
-use crate::harness::{Run, World, alive, bash, call, eventually, say, turn};
+use crate::harness::{Run, World, alive, bash, call, eventually, say, streamed, turn};
 
-fn run_args(model: &str) -> [&str; 8] {
-    ["run", "--headless", "--output", "stream-json", "--model", model, "--preset", "balanced"]
+fn run_args(model: &str) -> Vec<&str> {
+    streamed(model, &["--preset", "balanced"])
 }
 
 /// Starts a run, kills it at the first event that fits, and takes the session up again.
 fn killed_at(world: &World, turns: &[Value], fits: impl Fn(&Value) -> bool) -> Run {
     let model = world.script(turns);
-    let mut args = run_args(&model).to_vec();
+    let mut args = run_args(&model);
     args.push("do it");
     let mut watched = world.start(&args);
     let session = watched.until(fits)["session"].as_str().unwrap().to_owned();
     watched.kill();
     let report = world.verified();
     assert_eq!(report["result"], "ok", "{report}");
-    let run = world.headless(&["resume", &session, "--headless", "--output", "stream-json"]);
+    let run = world.resumed(&session);
     assert_eq!(world.verified()["result"], "ok");
     run
 }
@@ -69,10 +69,10 @@ fn killed_after_a_call_is_done() {
 fn killed_while_a_question_is_pending() {
     let world = World::new();
     let model = world.script(&[turn(&[bash("touch x")]), say("done")]);
-    let args = ["run", "--headless", "--output", "stream-json", "--model", &model, "t"];
+    let args = streamed(&model, &["t"]);
     let run = world.headless(&args);
     assert_eq!(run.code, 5);
-    let again = world.headless(&["resume", &run.session(), "--headless", "--output", "stream-json"]);
+    let again = world.resumed(&run.session());
     assert_eq!(again.code, 5, "{}", again.stderr);
     assert_eq!(again.of("approval.requested").len(), 1, "{:#?}", again.events);
     assert!(again.of("call.calling").is_empty());

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::harness::{World, alive, bash, call, eventually, say, turn};
+use crate::harness::{World, alive, bash, call, eventually, say, streamed, turn};
 
 #[test]
 fn a_refused_command_never_runs_and_is_journaled() {
@@ -73,11 +73,11 @@ fn under_strict_a_headless_run_parks_and_exits_with_five() {
 fn on_ask_deny_cancels_as_automation_and_on_ask_stop_closes() {
     let world = World::new();
     let model = world.script(&[turn(&[bash("touch x")]), say("done")]);
-    let args = ["run", "--headless", "--output", "stream-json", "--model", &model, "--on-ask", "deny", "t"];
+    let args = streamed(&model, &["--on-ask", "deny", "t"]);
     let run = world.headless(&args);
     assert_eq!(run.code, 4);
     assert!(run.of("call.decided")[0]["decided_by"]["automation"].is_string());
-    let args = ["run", "--headless", "--output", "stream-json", "--model", &model, "--on-ask", "stop", "t"];
+    let args = streamed(&model, &["--on-ask", "stop", "t"]);
     let run = world.headless(&args);
     assert_eq!(run.code, 5);
     assert_eq!(run.of("session.closed")[0]["outcome"], "stopped");
@@ -87,8 +87,7 @@ fn on_ask_deny_cancels_as_automation_and_on_ask_stop_closes() {
 fn a_session_is_stopped_from_another_process_and_its_commands_end() {
     let world = World::new();
     let model = world.script(&[turn(&[bash("touch begun; sleep 3117")]), say("done")]);
-    let args =
-        ["run", "--headless", "--output", "stream-json", "--model", &model, "--preset", "balanced", "t"];
+    let args = streamed(&model, &["--preset", "balanced", "t"]);
     let mut watched = world.start(&args);
     let session = watched.until_type("call.calling")["session"].as_str().unwrap().to_owned();
     eventually("the command runs", || alive("sleep\u{0}3117"));
@@ -105,8 +104,7 @@ fn a_session_is_stopped_from_another_process_and_its_commands_end() {
 #[test]
 fn a_model_that_cannot_be_reached_is_exit_six_and_the_session_can_be_resumed() {
     let world = World::new();
-    let args =
-        ["run", "--headless", "--output", "stream-json", "--model", "openai:http://127.0.0.1:9/v1#m", "t"];
+    let args = streamed("openai:http://127.0.0.1:9/v1#m", &["t"]);
     let run = world.headless(&args);
     assert_eq!(run.code, 6, "{}", run.stderr);
     assert_eq!(run.finished()["session_state"], "running");
@@ -117,8 +115,7 @@ fn a_model_that_cannot_be_reached_is_exit_six_and_the_session_can_be_resumed() {
 fn the_word_of_a_terminal_interrupt_is_exit_130_and_the_session_stays() {
     let world = World::new();
     let model = world.script(&[turn(&[bash("sleep 3118")]), say("done")]);
-    let args =
-        ["run", "--headless", "--output", "stream-json", "--model", &model, "--preset", "balanced", "t"];
+    let args = streamed(&model, &["--preset", "balanced", "t"]);
     let mut watched = world.start(&args);
     watched.until_type("call.calling");
     watched.signal("TERM");

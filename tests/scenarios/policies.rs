@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use serde_json::{Value, json};
 
-use crate::harness::{Watched, World, bash, call, program, say, text, turn};
+use crate::harness::{Watched, World, bash, call, program, say, streamed, text, turn};
 
 /// A policy under which everything inside the sandbox runs.
 const FREE: &str = r#"name = "free"
@@ -34,17 +34,9 @@ fn file(world: &World, name: &str, policy: &str) -> String {
     text(&path)
 }
 
-/// A command that must succeed and prints JSON.
-fn json_of(world: &World, args: &[&str]) -> Value {
-    let output = world.output(args);
-    let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(output.status.success(), "{args:?}: {stderr}");
-    serde_json::from_slice(&output.stdout).unwrap()
-}
-
 fn apply(world: &World, name: &str, policy: &str, scope: &[&str]) -> Value {
     let file = file(world, name, policy);
-    json_of(world, &[&["policy", "apply", &file, "--json", "--scope"], scope].concat())
+    world.json(&[&["policy", "apply", &file, "--json", "--scope"], scope].concat())
 }
 
 fn refused(world: &World, args: &[&str]) -> String {
@@ -54,7 +46,7 @@ fn refused(world: &World, args: &[&str]) -> String {
 }
 
 fn history(world: &World) -> Vec<Value> {
-    json_of(world, &["policy", "history", "--json"]).as_array().unwrap().clone()
+    world.json(&["policy", "history", "--json"]).as_array().unwrap().clone()
 }
 
 fn in_force(world: &World) -> PathBuf {
@@ -71,7 +63,7 @@ fn late(mut turn: Value) -> Value {
 
 fn start(world: &World, turns: &[Value]) -> Watched {
     let model = world.script(turns);
-    world.start(&["run", "--headless", "--output", "stream-json", "--model", &model, "do it"])
+    world.start(&streamed(&model, &["do it"]))
 }
 
 fn notices(events: &[Value]) -> String {
@@ -126,10 +118,10 @@ fn a_policy_that_is_gone_is_not_taken_for_none() {
     let model = world.script(&[say("done")]);
     let why = refused(&world, &["run", "--headless", "--model", &model, "do it"]);
     assert!(why.contains("is gone") && why.contains("policy rollback --scope instance --to 1"), "{why}");
-    let saved = json_of(&world, &["policy", "rollback", "--to", "1", "--json"]);
+    let saved = world.json(&["policy", "rollback", "--to", "1", "--json"]);
     assert_eq!((&saved["version"], &saved["changed"]), (&json!(1), &json!(true)));
     assert_eq!(std::fs::read_to_string(in_force(&world)).unwrap(), NO_BASH);
-    json_of(&world, &["policy", "apply", "--remove", "--json"]);
+    world.json(&["policy", "apply", "--remove", "--json"]);
     assert!(!in_force(&world).exists());
     assert_eq!(history(&world)[0]["how"], "remove");
     assert_eq!(world.output(&["run", "--headless", "--model", &model, "do it"]).status.code(), Some(0));
@@ -170,7 +162,7 @@ fn a_higher_scope_that_tightens_names_the_lower_rules_that_count_no_more() {
     .unwrap();
     let model =
         world.script(&[turn(&[bash("ls")]), turn(&[call("write", json!({"path": "a", "content": "b"}))])]);
-    let run = world.headless(&["run", "--headless", "--output", "stream-json", "--model", &model, "do it"]);
+    let run = world.headless(&streamed(&model, &["do it"]));
     assert_eq!(run.of("call.canceled").len(), 1, "the group's rule holds: {:#?} {}", run.events, run.stderr);
     assert_eq!(run.of("approval.requested").len(), 1, "the instance's rule holds: {:#?}", run.events);
 }
@@ -187,10 +179,10 @@ fn history_tells_every_version_a_hand_s_too_and_rollback_makes_a_new_one() {
     assert_eq!(versions[0]["author"], "unknown (edited by hand)");
     assert_eq!(versions[0]["previous"], versions[1]["digest"]);
     assert_ne!(versions[1]["author"], versions[0]["author"]);
-    let back = json_of(&world, &["policy", "rollback", "--json"]);
+    let back = world.json(&["policy", "rollback", "--json"]);
     assert_eq!((&back["version"], &back["digest"]), (&json!(3), &versions[1]["digest"]));
     assert_eq!(std::fs::read_to_string(in_force(&world)).unwrap(), FREE);
-    let shown = json_of(&world, &["policy", "show", "--json"]);
+    let shown = world.json(&["policy", "show", "--json"]);
     assert_eq!(shown["version"]["how"], "rollback to 1");
     let why = refused(&world, &["policy", "rollback", "--to", "9"]);
     assert!(why.contains("no version 9") && why.contains("expected one from 1 to 3"), "{why}");
@@ -216,7 +208,7 @@ fn killed_in_the_middle_of_a_save_the_old_policy_or_the_new_one_stands() {
         let versions = history(&world);
         let there = std::fs::read_to_string(in_force(&world)).unwrap();
         assert!(there == FREE || there == NO_BASH, "round {round}: {there}");
-        let shown = json_of(&world, &["policy", "show", "--json"]);
+        let shown = world.json(&["policy", "show", "--json"]);
         assert_eq!(
             shown["digest"], versions[0]["digest"],
             "round {round}: what stands is the newest version"
@@ -242,7 +234,7 @@ fn of_two_saves_at_once_both_are_versions_and_the_last_one_stands() {
     }
     let versions = history(&world);
     assert_eq!(versions.len(), 4, "{versions:#?}");
-    let shown = json_of(&world, &["policy", "show", "--json"]);
+    let shown = world.json(&["policy", "show", "--json"]);
     assert_eq!(shown["version"], versions[0]);
     assert_eq!(world.verified()["result"], "ok");
 }
@@ -253,11 +245,11 @@ fn an_approval_under_another_policy_is_judged_afresh() {
     let asking = "name = \"ask\"\n[[rule]]\nid = \"ask.bash\"\ntool = \"bash\"\nverdict = \"ask\"\n";
     apply(&world, "ask.toml", asking, &["instance"]);
     let model = world.script(&[turn(&[bash("touch x")]), say("done")]);
-    let args = ["run", "--headless", "--output", "stream-json", "--model", &model, "do it"];
+    let args = streamed(&model, &["do it"]);
     let run = world.headless(&args);
     assert_eq!(run.code, 5, "{}", run.stderr);
     apply(&world, "calm.toml", NO_BASH, &["instance"]);
-    let again = world.headless(&["resume", &run.session(), "--headless", "--output", "stream-json"]);
+    let again = world.resumed(&run.session());
     assert!(again.of("call.calling").is_empty(), "{:#?}", again.events);
     assert_eq!(again.code, 4, "{:#?}", again.events);
     let export = String::from_utf8(world.output(&["journal", "export"]).stdout).unwrap();
@@ -275,15 +267,15 @@ fn rollback_goes_to_the_last_policy_that_could_be_read() {
         } else {
             std::fs::write(in_force(&world), broken).unwrap();
         }
-        let back = json_of(&world, &["policy", "rollback", "--json"]);
+        let back = world.json(&["policy", "rollback", "--json"]);
         assert_eq!((&back["version"], &back["restored"]), (&json!(2), &json!(2)), "{broken:?}");
         assert_eq!(std::fs::read_to_string(in_force(&world)).unwrap(), NO_BASH);
     }
-    assert_eq!(json_of(&world, &["policy", "rollback", "--json"])["restored"], 1, "then to the one before");
+    assert_eq!(world.json(&["policy", "rollback", "--json"])["restored"], 1, "then to the one before");
     std::fs::write(in_force(&world), b"\xff").unwrap();
     apply(&world, "two.toml", NO_BASH, &["instance"]);
     std::fs::write(in_force(&world), b"\xff").unwrap();
-    assert_eq!(json_of(&world, &["policy", "apply", "--remove", "--json"])["removed"], true);
+    assert_eq!(world.json(&["policy", "apply", "--remove", "--json"])["removed"], true);
     assert!(!in_force(&world).exists());
 }
 
@@ -311,7 +303,7 @@ fn a_shadow_rule_is_reported_and_not_enforced() {
     );
     apply(&world, "shadow.toml", &shadow, &["instance"]);
     let model = world.script(&[turn(&[bash("touch made"), bash("true")]), say("done")]);
-    let run = world.headless(&["run", "--headless", "--output", "stream-json", "--model", &model, "x"]);
+    let run = world.headless(&streamed(&model, &["x"]));
     let decided = run.of("call.decided");
     assert_eq!(decided[0]["verdict"], "allow");
     let said = json!([{"rule": "free.soon", "scope": "instance", "verdict": "disabled"}]);
@@ -326,10 +318,10 @@ fn a_shadow_rule_is_reported_and_not_enforced() {
 fn a_file_and_the_policy_in_force_each_have_one_digest_wherever_they_are_named() {
     let world = World::new();
     let path = file(&world, "free.toml", FREE);
-    let checked = json_of(&world, &["policy", "check", &path, "--json"]);
+    let checked = world.json(&["policy", "check", &path, "--json"]);
     let saved = apply(&world, "free.toml", FREE, &["instance"]);
-    let shown = json_of(&world, &["policy", "show", "--json"]);
-    let explained = json_of(&world, &["policy", "explain", "--tool", "bash", "--json"]);
+    let shown = world.json(&["policy", "show", "--json"]);
+    let explained = world.json(&["policy", "explain", "--tool", "bash", "--json"]);
     assert_eq!(checked["files"], json!([{"file": path, "digest": saved["digest"]}]));
     assert_eq!((&saved["digest"], &history(&world)[0]["digest"]), (&shown["digest"], &shown["digest"]));
     for told in [&saved["policy_digest"], &shown["policy_digest"], &explained["policy_digest"]] {
@@ -350,7 +342,7 @@ fn a_stored_policy_that_is_not_understood_is_shown_with_its_line() {
     let world = World::new();
     apply(&world, "free.toml", FREE, &["instance"]);
     std::fs::write(in_force(&world), "name = \"p\"\n\n[[rules]]\ntool = \"bash\"\n").unwrap();
-    let shown = json_of(&world, &["policy", "show", "--json"]);
+    let shown = world.json(&["policy", "show", "--json"]);
     assert_eq!((&shown["problem"]["line"], &shown["problem"]["field"]), (&json!(3), &json!("rules")));
     assert_eq!((&shown["version"], &shown["policy_digest"]), (&Value::Null, &Value::Null));
     let told = String::from_utf8(world.output(&["policy", "show"]).stdout).unwrap();

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::harness::{World, bash, call, program, say, text, turn};
+use crate::harness::{World, bash, call, program, say, streamed, text, turn};
 
 fn shown(run: &crate::harness::Run) -> String {
     run.of("call.output").iter().filter_map(|event| event["text"].as_str()).collect()
@@ -37,19 +37,7 @@ fn a_linked_worktree_is_resolved() {
     world.git(&["worktree", "add", "-q", linked.to_str().unwrap(), "-b", "side"]);
     let model = world.script(&[turn(&[bash("git log --oneline; git status --short --branch")]), say("done")]);
     let linked = text(&linked);
-    let args = [
-        "run",
-        "--headless",
-        "--output",
-        "stream-json",
-        "--model",
-        &model,
-        "--preset",
-        "balanced",
-        "--repo",
-        &linked,
-        "t",
-    ];
+    let args = streamed(&model, &["--preset", "balanced", "--repo", &linked, "t"]);
     let run = world.headless(&args);
     assert_eq!(run.code, 0, "{}", run.stderr);
     assert!(shown(&run).contains("first") && shown(&run).contains("side"), "{}", shown(&run));

@@ -4,7 +4,7 @@ use std::process::{Output, Stdio};
 
 use serde_json::{Value, json};
 
-use crate::harness::{Run, World, bash, call, eventually, say, turn};
+use crate::harness::{Run, World, bash, call, eventually, say, streamed, turn};
 
 /// Everything that a first turn may do.
 const FIRST: &str = "echo four >> hello.txt; mkdir -p deep/er; echo x > 'deep/er/a b.txt'; printf '\\0\\1' > bin.dat; \
@@ -187,8 +187,7 @@ fn a_session_at_work_is_not_undone() {
     let world = World::new();
     let turns = [turn(&[write("a.txt", "a\n"), bash("sleep 60")]), say("x")];
     let model = world.script(&turns);
-    let args =
-        ["run", "--headless", "--output", "stream-json", "--model", &model, "--preset", "balanced", "t"];
+    let args = streamed(&model, &["--preset", "balanced", "t"]);
     let mut watched = world.start(&args);
     let calling = watched.until(|event| event["type"] == "call.calling" && event["tool"] == "bash");
     let id = calling["session"].as_str().unwrap().to_owned();

@@ -17,7 +17,7 @@ use crate::text::help;
 pub use approvals::{ApproveArgs, GrantsArgs, GrantsCommand, RejectArgs, RevokeGrantArgs};
 pub use host::HostArgs;
 pub use lab::{PolicyDiffArgs, SchemaArgs, SchemaOf, SimulateArgs, TestArgs};
-pub use policy::{CheckArgs, ExplainArgs, ExplainCommandArgs, PolicyCommand};
+pub use policy::{CheckArgs, DecideArgs, ExplainArgs, ExplainCommandArgs, PolicyCommand, Switch};
 pub use versions::{PolicyApplyArgs, PolicyHistoryArgs, PolicyRollbackArgs, PolicyShowArgs};
 
 /// The command line, as typed.
@@ -286,6 +286,9 @@ pub struct ApplyArgs {
     /// The files.
     #[arg(long, value_name = "FILE", num_args = 1.., help = help::APPLY_FILES)]
     pub files: Option<Vec<String>>,
+    /// Why held files may go.
+    #[arg(long, value_name = "REASON", requires = "files", help = help::RELEASE)]
+    pub release: Option<String>,
     /// As JSON.
     #[command(flatten)]
     pub json: JsonArgs,

@@ -10,6 +10,11 @@ use std::process::Stdio;
 use enclos_core::command::{Rules, judge};
 use enclos_core::verdict::Verdict;
 
+#[path = "oracle/bash.rs"]
+mod bash;
+
+use bash::{ASK, is_explained};
+
 macro_rules! table {
     ($name:literal) => {
         include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/data/command/", $name))
@@ -18,15 +23,9 @@ macro_rules! table {
 
 /// What one bash says of many texts: whether each can be parsed. `None` when there is no bash to ask.
 ///
-/// One bash for all: it parses each text in a subshell under `-n`, so that nothing runs.
+/// One bash for all.
 #[expect(clippy::disallowed_methods, reason = "bash is the oracle of this test")]
 fn bash_accepts(texts: &[String]) -> Option<Vec<bool>> {
-    const ASK: &str = r#"while IFS= read -r -d '' text; do
-        said=$(LC_ALL=C "$BASH" --noprofile --norc -n -c -- "$text" 2>&1 >/dev/null)
-        code=$? errors=
-    while IFS= read -r line; do [[ -z $line || $line == *warning:* ]] || errors=1; done <<< "$said"
-    if [[ $code -eq 0 && -z $errors ]]; then echo 1; else echo 0; fi
-    done"#;
     let mut child = std::process::Command::new("bash")
         .args(["--noprofile", "--norc", "-c", ASK])
         .stdin(Stdio::piped())
@@ -41,41 +40,6 @@ fn bash_accepts(texts: &[String]) -> Option<Vec<bool>> {
     let answers: Vec<bool> =
         String::from_utf8_lossy(&output.stdout).lines().map(|line| line == "1").collect();
     (answers.len() == texts.len()).then_some(answers)
-}
-
-/// Kinds that `bash -n` lets through and refuses, or reads otherwise, only when it runs them.
-fn is_explained(reason: &str) -> bool {
-    // Parts that bash parses when it runs them.
-    let later = [
-        "in backquotes:",
-        "in a here-document:",
-        "in a text that is handed on:",
-        "in a subscript:",
-        "in a pattern:",
-        "in arithmetic:",
-        "in a substitution that begins like arithmetic:",
-        "in single quotes that do not protect:",
-    ];
-    // `${…}` is only checked when it is expanded; an empty `[[ ]]` makes bash give up the whole text without a word,
-    // and call that success, and `&&` right behind `=~` an expression; two versions of bash differ on the rest.
-    let checked_later = [
-        "`${`",
-        "for ((",
-        "stands behind `coproc`",
-        "where bash knows no array",
-        "a subscript stands behind",
-        "`]]`",
-        "`=~` stands without",
-        "delimiter",
-        "here-document begins in a substitution",
-        "here-document inside `$(`",
-        "here-document stands inside `((`",
-        "process substitution inside",
-        "only counts the parentheses",
-        "in the subscript of an array's element",
-    ];
-    later.iter().any(|part| reason.starts_with(part))
-        || checked_later.iter().any(|kind| reason.contains(kind))
 }
 
 fn compare(texts: &[String]) {

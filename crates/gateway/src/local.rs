@@ -12,10 +12,11 @@ use std::sync::Arc;
 use enclos_connect::model::{Model, ModelError, ModelSpec, Secret};
 use enclos_core::decision::DecidedBy;
 use enclos_core::ids::SessionId;
+use enclos_core::outside::Guard;
 use enclos_core::policy::{ExecutionPlace, Policy};
 use enclos_protocol::api::{
     Answering, At, Attached, CommandQuestion, ExplainRequest, Gateway, HostRequest, OpenRequest,
-    PolicyChange, ResumeRequest, SandboxRequest,
+    OutsideRequest, PolicyChange, ResumeRequest, SandboxRequest,
 };
 use enclos_protocol::changeset::{AppliedView, ChangeSetView, UndoneView};
 use enclos_protocol::env::{self, Environment};
@@ -369,9 +370,10 @@ impl Gateway for Local {
         &self,
         session: &SessionId,
         files: Option<Vec<String>>,
+        release: Option<String>,
         at_terminal: bool,
     ) -> Result<AppliedView, ApiError> {
-        self.accept(session, files, at_terminal)
+        self.accept(session, files, release, at_terminal)
     }
 
     async fn undo(
@@ -443,6 +445,10 @@ impl Gateway for Local {
         text: &str,
     ) -> Result<CommandExplanation, ApiError> {
         self.explain_text(question, text)
+    }
+
+    fn judge_outside(&self, request: &OutsideRequest) -> Result<Guard, ApiError> {
+        self.guard_outside(request)
     }
 
     fn sandbox_run(

@@ -130,6 +130,7 @@ pub(crate) fn show(store: &Store, places: &Places, id: &SessionId) -> Result<Ses
     Ok(SessionDetail {
         model: of_opened("model"),
         policy_digest: of_opened("policy"),
+        label: state.label(),
         budget: session::budget_view(state.budget(), updated_us),
         timeline: events.iter().map(line).collect(),
         entries,

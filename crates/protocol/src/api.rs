@@ -4,6 +4,7 @@ use std::future::Future;
 use std::path::PathBuf;
 
 use enclos_core::ids::SessionId;
+use enclos_core::outside::Guard;
 use tokio::sync::mpsc;
 
 use crate::changeset::{AppliedView, ChangeSetView, UndoneView};
@@ -147,6 +148,19 @@ pub struct CommandQuestion {
     pub at: At,
 }
 
+/// How the calls of another agent are to be judged.
+#[derive(Clone, Debug, Default)]
+pub struct OutsideRequest {
+    /// The catalogue of that agent's tools; none are known when absent.
+    pub catalogue: Option<PathBuf>,
+    /// Show the planner what untrusted sources answer, and ask at every later call that acts.
+    pub without_quarantine: bool,
+    /// A preset, which can only harden.
+    pub preset: Option<String>,
+    /// Policy files, which can only harden.
+    pub policy: Vec<PathBuf>,
+}
+
 /// A command in a sandbox, without a session.
 #[derive(Clone, Debug)]
 pub struct SandboxRequest {
@@ -199,11 +213,13 @@ pub trait Gateway {
     /// What a session made.
     fn diff(&self, session: &SessionId) -> Result<ChangeSetView, ApiError>;
     /// Applies what a session made, as it was shown last: all files that are not flagged, or those named.
+    /// `release`: why held files that are named may go; it counts for a person and under a written rule only.
     /// `at_terminal` says whether a person sits there; else it is the answer of a program, and recorded as such.
     fn apply(
         &self,
         session: &SessionId,
         files: Option<Vec<String>>,
+        release: Option<String>,
         at_terminal: bool,
     ) -> Result<AppliedView, ApiError>;
     /// Puts the workspace of a session back to what it was before its last turn, or just before a call.
@@ -237,6 +253,8 @@ pub trait Gateway {
     /// Reads a command.
     fn explain_command(&self, question: &CommandQuestion, text: &str)
     -> Result<CommandExplanation, ApiError>;
+    /// Judges the calls of another agent, told line by line.
+    fn judge_outside(&self, request: &OutsideRequest) -> Result<Guard, ApiError>;
     /// Runs a command in a sandbox of its own; `output` receives bytes as they come, `true` for the standard error.
     fn sandbox_run(
         &self,

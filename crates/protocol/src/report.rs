@@ -3,6 +3,7 @@
 use enclos_core::command::{Piece, Reading};
 use enclos_core::decision::DecidedBy;
 use enclos_core::ids::SessionId;
+use enclos_core::label::Label;
 use enclos_core::policy::{Role, Shadow, Surface};
 use enclos_core::verdict::Verdict;
 use serde::{Deserialize, Serialize};
@@ -44,6 +45,8 @@ pub struct SessionDetail {
     pub model: String,
     /// Digest of the policy at the last decision.
     pub policy_digest: String,
+    /// What it knows.
+    pub label: Label,
     /// The budget.
     pub budget: BudgetView,
     /// What happened, in order.

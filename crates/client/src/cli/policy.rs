@@ -36,6 +36,9 @@ pub enum PolicyCommand {
     /// Reads a command.
     #[command(about = help::EXPLAIN_COMMAND, before_help = help::EXPLAIN_COMMAND_EXAMPLES)]
     ExplainCommand(ExplainCommandArgs),
+    /// Judges the calls of another agent.
+    #[command(about = help::DECIDE, before_help = help::DECIDE_EXAMPLES)]
+    Decide(DecideArgs),
     /// Saves a policy.
     #[command(about = help::POLICY_APPLY, before_help = help::POLICY_APPLY_EXAMPLES)]
     Apply(PolicyApplyArgs),
@@ -88,6 +91,36 @@ pub struct ExplainArgs {
     /// As JSON.
     #[command(flatten)]
     pub json: JsonArgs,
+}
+
+/// `policy decide`.
+#[derive(Debug, Args)]
+pub struct DecideArgs {
+    /// JSON lines on the standard input and output.
+    #[arg(long, required = true, help = help::STDIO)]
+    pub stdio: bool,
+    /// The tools of the agent.
+    #[arg(long, value_name = "FILE", help = help::CATALOGUE)]
+    pub catalogue: Option<PathBuf>,
+    /// Whether untrusted answers are kept from the planner.
+    #[arg(long, value_name = "on|off", num_args = 0..=1, default_value = "on", default_missing_value = "on",
+          require_equals = false, help = help::QUARANTINE)]
+    pub quarantine: Switch,
+    /// The preset.
+    #[arg(long, value_name = "PRESET", help = help::PRESET_HARDENS)]
+    pub preset: Option<String>,
+    /// Policy files.
+    #[arg(long, value_name = "FILE", help = help::POLICY_HARDENS)]
+    pub policy: Vec<PathBuf>,
+}
+
+/// On or off.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum Switch {
+    /// On.
+    On,
+    /// Off.
+    Off,
 }
 
 /// `policy explain-command`.

@@ -61,7 +61,7 @@ pub(crate) fn run<G: Gateway>(
 }
 
 /// Reads to the end of a line without keeping it.
-fn skip_line(world: &mut World<'_>) -> Result<(), CommandError> {
+pub(super) fn skip_line(world: &mut World<'_>) -> Result<(), CommandError> {
     loop {
         let buffer = world.input.fill_buf()?;
         let end = buffer.iter().position(|&byte| byte == b'\n');

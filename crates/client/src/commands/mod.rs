@@ -3,6 +3,7 @@
 mod approvals;
 mod batch;
 mod changes;
+mod decide;
 mod demo;
 mod doctor;
 mod host;
@@ -91,6 +92,7 @@ where
         LowCommand::Policy(PolicyCommand::Schema(args)) => lab::schema(cx.world, &args),
         LowCommand::Policy(PolicyCommand::Explain(args)) => policy::explain(&mut cx, args),
         LowCommand::Policy(PolicyCommand::ExplainCommand(args)) => policy::explain_command(&mut cx, args),
+        LowCommand::Policy(PolicyCommand::Decide(args)) => policy::decide(&mut cx, args),
         LowCommand::Policy(PolicyCommand::Apply(args)) => versions::apply(&mut cx, args),
         LowCommand::Policy(PolicyCommand::History(args)) => versions::history(&mut cx, &args),
         LowCommand::Policy(PolicyCommand::Rollback(args)) => versions::rollback(&mut cx, &args),

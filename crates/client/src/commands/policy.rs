@@ -3,12 +3,12 @@
 use std::path::Path;
 
 use enclos_core::policy::Shadow;
-use enclos_protocol::api::{At, CommandQuestion, ExplainRequest, Gateway};
+use enclos_protocol::api::{At, CommandQuestion, ExplainRequest, Gateway, OutsideRequest};
 use enclos_protocol::error::ApiError;
 use enclos_protocol::report::{Approve, CommandExplanation, Explanation, PolicyReport};
 
-use crate::cli::{CheckArgs, ExplainArgs, ExplainCommandArgs};
-use crate::commands::{Context, batch};
+use crate::cli::{CheckArgs, DecideArgs, ExplainArgs, ExplainCommandArgs, Switch};
+use crate::commands::{Context, batch, decide};
 use crate::error::CommandError;
 use crate::exit::Exit;
 use crate::hi;
@@ -164,6 +164,22 @@ where
         cx.world.rows(cx.look, &reading_rows(&reading, cx.look.width))?;
     }
     Ok(Exit::Done)
+}
+
+/// Judges the calls of another agent.
+pub(crate) fn decide<G, M>(cx: &mut Context<'_, '_, M>, args: DecideArgs) -> Result<Exit, CommandError>
+where
+    G: Gateway,
+    M: Fn(Option<&Path>) -> Result<G, ApiError>,
+{
+    let request = OutsideRequest {
+        catalogue: args.catalogue,
+        without_quarantine: args.quarantine == Switch::Off,
+        preset: args.preset,
+        policy: args.policy,
+    };
+    let guard = cx.gateway()?.judge_outside(&request)?;
+    decide::run(cx.world, guard)
 }
 
 fn reading_rows(told: &CommandExplanation, width: usize) -> Vec<Row> {

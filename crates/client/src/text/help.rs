@@ -139,6 +139,9 @@ Examples:
   enclos apply last                            all files that are not flagged
   enclos apply last --files src/lib.rs ci.yml  these files, flagged or not
 ";
+/// `apply --release`.
+pub(crate) const RELEASE: &str =
+    "Release held files that are named, for this reason: a written rule must let a person do so";
 /// `apply --files`.
 pub(crate) const APPLY_FILES: &str = "These files only; a flagged file is applied only when it is named here";
 /// `undo`.
@@ -253,6 +256,27 @@ pub(crate) const EXPLAIN_REPO: &str =
 /// `test --repo`, `diff --repo`.
 pub(crate) const CURRENT_REPO: &str =
     "The repository in which `current` is meant [default: that of the current folder]";
+/// `policy decide`.
+pub(crate) const DECIDE: &str = "Judges the calls of an agent that runs elsewhere, by what it has read: JSON lines in, a line out for each";
+/// Examples of `policy decide`.
+pub(crate) const DECIDE_EXAMPLES: &str = "\
+Examples:
+  enclos policy decide --stdio --catalogue tools.json
+  echo '{\"op\":\"open\",\"session\":\"s1\",\"prompt\":\"pay the bill\"}' | enclos policy decide --stdio
+
+The lines, the catalogue and what quarantine promises: docs/outside.md
+";
+/// `--stdio`.
+pub(crate) const STDIO: &str = "Read questions from the standard input and answer on the standard output";
+/// `--catalogue`.
+pub(crate) const CATALOGUE: &str = "The agent's tools: what each does, what it reads and where its arguments go (JSON); a tool that it does not name asks";
+/// `--quarantine`.
+pub(crate) const QUARANTINE: &str =
+    "Keep what untrusted sources answer from the planner; `off` for an agent that shows it everything";
+/// `decide --preset`.
+pub(crate) const PRESET_HARDENS: &str = "A preset besides, which can only harden";
+/// `decide --policy`.
+pub(crate) const POLICY_HARDENS: &str = "A policy file besides, which can only harden; may be repeated";
 /// `policy explain-command`.
 pub(crate) const EXPLAIN_COMMAND: &str =
     "Reads a command as the policy does: its pieces, their verdicts, and why";

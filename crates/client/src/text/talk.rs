@@ -37,6 +37,8 @@ pub(crate) const SHOW_OPENED: &str = "opened";
 /// A line of `show`.
 pub(crate) const SHOW_POLICY: &str = "policy";
 /// A line of `show`.
+pub(crate) const SHOW_LABEL: &str = "label";
+/// A field.
 pub(crate) const SHOW_BUDGET: &str = "left";
 /// A line of `show`.
 pub(crate) const SHOW_BACKGROUND: &str = "background";

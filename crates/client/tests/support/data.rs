@@ -53,6 +53,8 @@ pub(crate) fn files() -> Vec<FileView> {
         deletions: 1,
         binary: false,
         flags: flags.iter().map(|&flag| flag.to_owned()).collect(),
+        label: None,
+        held: None,
     };
     vec![file("calc.sh", "modified", &[]), file("ci.yml", "added", &["CI configuration"])]
 }
@@ -103,6 +105,7 @@ pub(crate) fn card(text: &str, may_remember: bool) -> Card {
         files: Vec::new(),
         flagged: Vec::new(),
         beside: Vec::new(),
+        raises: None,
         rule: RuleId::new("default.bash"),
         scope: "preset strict".to_owned(),
         reason: "commands ask".to_owned(),

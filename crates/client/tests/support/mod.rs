@@ -12,11 +12,13 @@ use std::rc::Rc;
 use enclos_core::command::{Piece, Reading};
 use enclos_core::decision::DecidedBy;
 use enclos_core::ids::{CallId, RuleId, SessionId};
+use enclos_core::label::{Label, Level};
+use enclos_core::outside::{Catalogue, Guard, Quarantine};
 use enclos_core::policy::{Difference, Layer, Policy, Preset, Role, Scope, Surface};
 use enclos_core::verdict::Verdict;
 use enclos_protocol::api::{
-    At, Attached, CommandQuestion, ExplainRequest, Gateway, HostRequest, OpenRequest, PolicyChange,
-    ResumeRequest, SandboxRequest,
+    At, Attached, CommandQuestion, ExplainRequest, Gateway, HostRequest, OpenRequest, OutsideRequest,
+    PolicyChange, ResumeRequest, SandboxRequest,
 };
 use enclos_protocol::changeset::{AppliedView, ChangeSetView, UndoneView};
 use enclos_protocol::error::{ApiError, Fault, Place};
@@ -176,6 +178,7 @@ impl Gateway for Fake {
             row: row.ok_or_else(|| ApiError::new(Fault::Usage, "no such session"))?,
             model: "script".to_owned(),
             policy_digest: "sha256:ab".to_owned(),
+            label: Label::untrusted(Level::Internal),
             budget: budget(1),
             timeline: Vec::new(),
             entries: 3,
@@ -255,6 +258,7 @@ impl Gateway for Fake {
         &self,
         session: &SessionId,
         files: Option<Vec<String>>,
+        _release: Option<String>,
         _at_terminal: bool,
     ) -> Result<AppliedView, ApiError> {
         self.orders.borrow_mut().push(format!("apply {session} {files:?}"));
@@ -409,6 +413,10 @@ impl Gateway for Fake {
             pieces: Vec::new(),
             policy_digest: "sha256:ab".to_owned(),
         })
+    }
+
+    fn judge_outside(&self, _request: &OutsideRequest) -> Result<Guard, ApiError> {
+        Ok(Guard::new(Catalogue::default(), Quarantine::On, Vec::new(), Box::new(|_, _, _| None)))
     }
 
     fn explain_command(

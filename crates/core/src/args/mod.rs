@@ -75,6 +75,14 @@ pub fn parse(text: &str) -> Result<Parsed, ArgsError> {
     Ok(Parsed { text: text.to_owned(), fields })
 }
 
+/// Reads a text of any length as one JSON object, as strictly: for lines and files that are not arguments.
+///
+/// # Errors
+/// Every variant of [`ArgsError`] but those of the schema and of size; each names the place.
+pub fn object(text: &str) -> Result<Map<String, Value>, ArgsError> {
+    read::object(text)
+}
+
 /// Holds parsed arguments against the schema of their tool.
 ///
 /// # Errors

@@ -6,6 +6,7 @@ use toml::Spanned;
 
 use crate::verdict::Verdict;
 
+use super::labels::{DowngradeFile, LabelsFile};
 use super::list::List;
 use super::who::{Category, Role, Surface};
 
@@ -32,6 +33,10 @@ pub(super) struct PolicyFile {
     pub(super) toolchains: MountFile,
     #[serde(default)]
     pub(super) caches: MountFile,
+    #[serde(default)]
+    pub(super) labels: LabelsFile,
+    #[serde(default)]
+    pub(super) downgrade: Vec<DowngradeFile>,
 }
 
 /// `[[rule]]`.

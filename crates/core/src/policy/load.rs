@@ -10,6 +10,7 @@ use crate::ids::Digest;
 use super::error::{PolicyError, Problem, line_of};
 use super::file::{EnclosToml, PolicyFile, RuleFile};
 use super::lab::{Held, hold};
+use super::labels::Labels;
 use super::rule::{Rule, name};
 use super::scope::{Layer, MAX_BYTES, MAX_REPOSITORY_BYTES, Scope};
 use super::settings::{Ceilings, FixedBackend, FixedPlace, Mounts, Settings};
@@ -93,6 +94,7 @@ impl Policy {
 /// without freeing what is contained leaves no lower scope to do so.
 fn joined(layers: &[Loaded]) -> Result<Settings, PolicyError> {
     let mut joined = Settings::default();
+    let mut first: Option<&str> = None;
     for layer in layers {
         if !layer.scope.replaces_defaults() {
             joined = joined.or_defaults();
@@ -115,7 +117,21 @@ fn joined(layers: &[Loaded]) -> Result<Settings, PolicyError> {
             );
             return Err(layer.error(0, Problem::Shape(why)));
         }
+        if first.is_none() {
+            joined.labels.consents.clone_from(&layer.settings.labels.consents);
+        } else if !layer.settings.labels.consents.is_empty() {
+            let why = format!(
+                "`[[downgrade]]` of the {} would be one more release than the scopes above allow: write it in {}",
+                layer.scope,
+                first.unwrap_or_default()
+            );
+            return Err(layer.error(0, Problem::Shape(why)));
+        }
         joined = joined_with(joined, layer);
+        if first.is_none() {
+            joined.labels.paths.iter_mut().for_each(|rule| rule.highest = true);
+        }
+        first = first.or(Some(&layer.source));
     }
     Ok(joined)
 }
@@ -171,6 +187,8 @@ impl Loaded {
         if let Some(why) = file.repository.ignored.as_ref().and_then(Mounts::no_pattern) {
             return Err(loaded.error(0, Problem::Shape(why)));
         }
+        loaded.settings.labels =
+            Labels::of(&file.labels, &file.downgrade).map_err(|why| loaded.error(0, Problem::Shape(why)))?;
         loaded.settings.backend = file.execution.backend.map(|backend| FixedBackend {
             backend,
             scope: layer.scope,

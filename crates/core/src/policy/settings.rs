@@ -11,6 +11,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Value, json};
 
 use super::file::{Contained, ExecutionFile, PolicyFile};
+use super::labels::Labels;
 use super::scope::Scope;
 
 /// Minutes until an unanswered question expires, where no policy says.
@@ -45,6 +46,8 @@ pub struct Settings {
     pub toolchains: Option<Mounts>,
     /// The package caches of a home directory that are mounted. Default none.
     pub caches: Option<Mounts>,
+    /// Levels of files, clearances, and releases.
+    pub labels: Labels,
 }
 
 /// Ceilings: a policy may lower a budget, never raise one.
@@ -250,6 +253,7 @@ impl Settings {
             repository_ignored: file.repository.ignored.clone(),
             toolchains: file.toolchains.mount.clone(),
             caches: file.caches.mount.clone(),
+            labels: Labels::default(),
         }
     }
 
@@ -261,6 +265,7 @@ impl Settings {
             expiry_minutes: self.expiry_minutes.or(Some(EXPIRY_MINUTES)),
             repository_ignored: self.repository_ignored.or_else(|| Some(Mounts::Only(BTreeSet::new()))),
             caches: self.caches.or_else(|| Some(Mounts::Only(BTreeSet::new()))),
+            labels: self.labels.or_defaults(),
             ..self
         }
     }
@@ -300,7 +305,7 @@ impl Settings {
             sandbox_processes,
             sandbox_disk_bytes,
         } = self.ceilings;
-        vec![
+        let mut written = vec![
             ("continue_after_rejection", json!(self.continue_after_rejection)),
             ("commands.contained", json!(contained)),
             ("execution.place", json!(self.place.as_ref().map(|fixed| fixed.place))),
@@ -324,7 +329,9 @@ impl Settings {
             ("repository.ignored", mounts(&self.repository_ignored)),
             ("toolchains.mount", mounts(&self.toolchains)),
             ("caches.mount", mounts(&self.caches)),
-        ]
+        ];
+        written.extend(self.labels.written());
+        written
     }
 
     /// Joins the settings of a lower layer. The higher layer's place and backend hold, and the lower one's choice of what is
@@ -349,6 +356,7 @@ impl Settings {
             repository_ignored: both(self.repository_ignored, lower.repository_ignored, Mounts::meet),
             toolchains: both(self.toolchains, lower.toolchains, Mounts::meet),
             caches: both(self.caches, lower.caches, Mounts::meet),
+            labels: self.labels.tightened_by(lower.labels),
         }
     }
 }

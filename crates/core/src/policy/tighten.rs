@@ -12,6 +12,7 @@ use super::condition::Condition;
 use super::decision::Overruled;
 use super::error::{PolicyError, Problem};
 use super::judge::Caller;
+use super::labels::Labels;
 use super::load::{Loaded, joined_with};
 use super::rule::Rule;
 use super::scope::Scope;
@@ -78,8 +79,8 @@ fn loose_settings(policy: &Policy) -> Vec<PolicyError> {
         if layer.scope.replaces_defaults() {
             let higher = policy.layers.get(..position).unwrap_or_default();
             let own = layer.settings.written().into_iter().zip(above.written());
-            let loose = own.zip(joined.written()).filter(|(((_, own), above), (_, joined))| {
-                !own.is_null() && !above.1.is_null() && own != joined
+            let loose = own.zip(joined.written()).filter(|(((key, own), above), (_, joined))| {
+                !Labels::ADDED.contains(key) && !own.is_null() && !above.1.is_null() && own != joined
             });
             found.extend(loose.map(|(((key, value), (_, stricter)), _)| {
                 let says = |other: &&Loaded| {

@@ -80,7 +80,7 @@ pub(super) fn is_binary(bytes: &[u8]) -> bool {
 }
 
 /// Bytes in small hexadecimal digits.
-pub(super) fn hex(bytes: &[u8]) -> String {
+pub(crate) fn hex(bytes: &[u8]) -> String {
     bytes.iter().fold(String::with_capacity(bytes.len() * 2), |mut text, byte| {
         // Writing to a text cannot fail.
         let _ = write!(text, "{byte:02x}");

@@ -35,6 +35,7 @@ pub use apply::{Applied, ApplyError, Cause, Conflict, Recovered, recover, undo};
 pub use base::{record_hidden, record_opening};
 pub use build::Inspect;
 pub use content::MAX_TEXT;
+pub(crate) use content::hex;
 pub use enclos_sandbox::layer::{Reason, Refused, Special};
 pub use error::ChangeSetError;
 pub(crate) use history::{History, head};
@@ -42,8 +43,8 @@ pub(crate) use ignored::Ignored;
 pub use lines::LineKind;
 pub use merge::Clash;
 pub use model::{
-    ChangeSet, Choice, FLAG_LINK_LEAVES_TREE, FLAG_NEW_EXECUTE_BIT, FLAG_PRIVILEGED_BITS, FileChange, Kind,
-    Known, Mode, Side,
+    ChangeSet, Choice, FLAG_LINK_LEAVES_TREE, FLAG_NEW_EXECUTE_BIT, FLAG_PRIVILEGED_BITS, FileChange, Held,
+    Kind, Known, Mode, Side,
 };
 pub use patch::{Omitted, Patch};
 pub use show::{Hunk, Line, Shown, compare, unified};

@@ -18,7 +18,7 @@ use enclos_sandbox::Limits;
 use enclos_sandbox::host::{Commit, Given, HostError, Link, Manifest, Remote, Wish};
 use sha2::{Digest, Sha256};
 
-use crate::changeset::{History, head};
+use crate::changeset::{History, head, hex};
 use crate::config::Config;
 use crate::places::Places;
 use crate::repo::{Repo, Shown};
@@ -173,12 +173,7 @@ fn project(wanted: &Wanted<'_>) -> String {
         Some(path) => Sha256::new().chain_update(b"project\0").chain_update(path).finalize(),
         None => Sha256::new().chain_update(b"folder\0").chain_update(root).finalize(),
     };
-    digest.iter().take(16).fold("p".to_owned(), |mut name, byte| {
-        use std::fmt::Write;
-        // Writing to a string cannot fail.
-        let _ = write!(name, "{byte:02x}");
-        name
-    })
+    format!("p{}", hex(digest.get(..16).unwrap_or_default()))
 }
 
 /// Refuses what a session's place forbids.

@@ -8,21 +8,17 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Read};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
-use std::sync::LazyLock;
 
-use enclos_core::secret::Redactor;
 use enclos_sandbox::host::{Form, Known, Manifest, Sender, Sort};
 use enclos_sandbox::layer::{Entry, Kind, Tree};
 use sha2::{Digest, Sha256};
 
-use crate::repo::Shown;
+use crate::repo::{Shown, holds_key, names, note};
 
 /// The most names in one directory.
 const NAMES: usize = 1_000_000;
 /// How much of a file is searched for a key.
 const SEARCHED: u64 = 256 * 1024;
-/// Paths named in one remark.
-const NAMED: usize = 5;
 
 /// What is brought.
 #[derive(Debug)]
@@ -142,7 +138,7 @@ impl Walk<'_> {
             self.seen.insert(path.to_owned(), None);
             return Ok(());
         }
-        if is_credential(path) || holds_key(&tree.file(path)?)? {
+        if is_credential(path) || holds_key(tree.file(path)?, SEARCHED)? {
             self.left.credentials.push(path.to_owned());
             return Ok(());
         }
@@ -230,7 +226,7 @@ impl Over {
 
     /// Paths of the tree that the session does not see.
     pub(crate) fn hidden(&self) -> Vec<PathBuf> {
-        let left = self.left.credentials.iter().chain(&self.left.unreadable).chain(&self.left.special);
+        let left = self.left.credentials.iter().chain(&self.left.unreadable).chain(self.left.special.iter());
         let kept = self.shown.iter().chain(&self.dependencies).cloned();
         kept.chain(left.map(PathBuf::from)).collect()
     }
@@ -238,27 +234,19 @@ impl Over {
     /// What a person should know of it.
     pub(crate) fn notes(&self) -> Vec<String> {
         let mut notes = Vec::new();
-        let dependencies: Vec<String> =
-            self.dependencies.iter().map(|path| path.display().to_string()).collect();
-        note(&mut notes, "dependency and build folders are not brought to the host", &dependencies);
-        note(&mut notes, "credentials are not brought to the host", &self.left.credentials);
-        note(&mut notes, "cannot be read, and are not on the host", &self.left.unreadable);
-        note(&mut notes, "pipes, sockets and devices are not brought to the host", &self.left.special);
+        note(
+            &mut notes,
+            "dependency and build folders are not brought to the host",
+            names(&self.dependencies),
+        );
+        note(&mut notes, "credentials are not brought to the host", self.left.credentials.iter());
+        note(&mut notes, "cannot be read, and are not on the host", self.left.unreadable.iter());
+        note(&mut notes, "pipes, sockets and devices are not brought to the host", self.left.special.iter());
         if self.left.odd > 0 {
             notes.push(format!("{} names that are not UTF-8 are not brought to the host", self.left.odd));
         }
         notes
     }
-}
-
-fn note(notes: &mut Vec<String>, what: &str, paths: &[String]) {
-    if paths.is_empty() {
-        return;
-    }
-    let named = paths.iter().take(NAMED).map(String::as_str).collect::<Vec<_>>().join(", ");
-    let more = paths.len().saturating_sub(NAMED);
-    let more = if more == 0 { String::new() } else { format!(" and {more} more") };
-    notes.push(format!("{what}: {named}{more}"));
 }
 
 /// Whether a file holds credentials by its name.
@@ -286,18 +274,6 @@ fn is_credential(path: &str) -> bool {
         return false;
     }
     NAMES.contains(&name.as_str()) || name.starts_with(".env.") || ENDS.contains(&end)
-}
-
-/// Whether a private key is written in the beginning of a file.
-fn holds_key(file: &std::fs::File) -> io::Result<bool> {
-    static SEARCH: LazyLock<Option<Redactor>> = LazyLock::new(|| Redactor::new(Vec::new()).ok());
-    let mut text = Vec::new();
-    file.take(SEARCHED).read_to_end(&mut text)?;
-    let text = String::from_utf8_lossy(&text);
-    // Where it cannot be looked for nothing is brought.
-    Ok(SEARCH
-        .as_ref()
-        .is_none_or(|search| search.kinds(&text).iter().any(|kind| kind == enclos_core::secret::PRIVATE_KEY)))
 }
 
 #[cfg(test)]

@@ -5,9 +5,10 @@
 use std::path::Path;
 
 use enclos_core::command;
+use enclos_core::outside::Guard;
 use enclos_core::policy::Policy;
 use enclos_core::verdict::Verdict;
-use enclos_protocol::api::{At, CommandQuestion, ExplainRequest, PolicyChange};
+use enclos_protocol::api::{At, CommandQuestion, ExplainRequest, OutsideRequest, PolicyChange};
 use enclos_protocol::error::{ApiError, Fault};
 use enclos_protocol::lab::{DifferenceReport, SimulateRequest, Simulation, TestReport};
 use enclos_protocol::report::{CommandExplanation, Explanation, PolicySaved, PolicyText, PolicyVersion};
@@ -16,6 +17,7 @@ use enclos_store::{Store, StoreError};
 use super::Local;
 use crate::explain;
 use crate::lab::{self, Named, Replay, Side};
+use crate::outside;
 use crate::policies::{self, Choice, ScopeName, Sources, Wish};
 use crate::repo::Repo;
 use crate::sessions::of_store;
@@ -127,6 +129,14 @@ impl Local {
             candidate: &candidate,
         };
         lab::simulate(&replay, request)
+    }
+
+    /// Judges the calls of another agent: by their labels, and by the policy where one is written or named.
+    pub(super) fn guard_outside(&self, request: &OutsideRequest) -> Result<Guard, ApiError> {
+        let choice = Choice { preset: request.preset.as_deref(), files: &request.policy, repo: None };
+        let (sources, _) = self.in_force(choice)?;
+        let named = request.preset.is_some() || !request.policy.is_empty();
+        outside::guard(request, (named || sources.is_written()).then_some(sources))
     }
 
     /// Says why a call gets its verdict.

@@ -115,6 +115,11 @@ impl Sources {
         Policy::load_standing(&layers(texts)).map_err(|error| refusal(&error))
     }
 
+    /// Whether a policy is saved for a scope that counts here.
+    pub(crate) fn is_written(&self) -> bool {
+        self.held.as_ref().map_or(true, |texts| texts.iter().any(|text| text.saved))
+    }
+
     /// Reads every text again. True when something is not as it was.
     pub(crate) fn read_again(&mut self) -> bool {
         let now = self.way.read();

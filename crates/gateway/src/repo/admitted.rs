@@ -4,14 +4,14 @@
 //! whole path is named. Nothing is followed and nothing but files and links is admitted.
 
 use std::fs::File;
-use std::io::Read;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
 use enclos_core::policy::Mounts;
-use enclos_core::secret::Redactor;
 use enclos_core::sensitive::holds_credentials;
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
+
+use super::keys::holds_key;
 
 /// The most bytes of a file that are searched for a private key.
 const SEARCHED: u64 = 1 << 20;
@@ -22,7 +22,6 @@ pub(crate) struct Admitted {
     patterns: Gitignore,
     everything: bool,
     exact: Vec<String>,
-    keys: Option<Redactor>,
 }
 
 /// What becomes of an ignored file.
@@ -59,9 +58,7 @@ impl Admitted {
             }
         }
         let patterns = builder.build().map_err(|error| format!("`repository.ignored`: {error}"))?;
-        let any = everything || !patterns.is_empty();
-        let keys = any.then(|| Redactor::new(Vec::new())).transpose().map_err(|error| error.to_string())?;
-        Ok(Self { patterns, everything, exact, keys })
+        Ok(Self { patterns, everything, exact })
     }
 
     /// Nothing.
@@ -72,7 +69,7 @@ impl Admitted {
 
     /// Whether anything can be admitted.
     pub(super) fn is_any(&self) -> bool {
-        self.keys.is_some()
+        self.everything || !self.patterns.is_empty()
     }
 
     /// What becomes of an ignored file at a path, which lies at `whole` on the disk.
@@ -82,25 +79,18 @@ impl Admitted {
         if self.exact.iter().any(|exact| exact == text) {
             return Admission::Shown;
         }
-        if holds_credentials(text) || self.holds_key(whole) {
-            Admission::Credential
-        } else {
-            Admission::Shown
-        }
+        if holds_credentials(text) || may_hold_key(whole) { Admission::Credential } else { Admission::Shown }
     }
+}
 
-    /// Whether a file holds a private key. One that cannot be read is taken to.
-    fn holds_key(&self, whole: &Path) -> bool {
-        let Ok(facts) = whole.symlink_metadata() else { return true };
-        if facts.is_symlink() {
-            return false;
-        }
-        let mut bytes = Vec::new();
-        let opened = File::options().read(true).custom_flags(libc_flags()).open(whole);
-        let read = opened.and_then(|file| file.take(SEARCHED).read_to_end(&mut bytes));
-        let Some(keys) = &self.keys else { return true };
-        read.is_err() || keys.kinds(&String::from_utf8_lossy(&bytes)).iter().any(|kind| kind == "private-key")
+/// Whether a file holds a private key. One that cannot be read is taken to.
+fn may_hold_key(whole: &Path) -> bool {
+    let Ok(facts) = whole.symlink_metadata() else { return true };
+    if facts.is_symlink() {
+        return false;
     }
+    let opened = File::options().read(true).custom_flags(libc_flags()).open(whole);
+    opened.and_then(|file| holds_key(file, SEARCHED)).unwrap_or(true)
 }
 
 /// Not through a link, and never waiting for a pipe.

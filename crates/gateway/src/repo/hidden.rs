@@ -5,10 +5,12 @@
 //! tracks is shown whatever an ignore rule says. Links are never followed.
 
 use std::collections::BTreeSet;
+use std::fmt::Display;
 use std::fs::{DirEntry, FileType};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
+use enclos_core::noun::listed;
 use ignore::Match;
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 
@@ -49,9 +51,6 @@ pub(super) const DEPENDENCIES: [&str; 30] = [
     "third_party",
 ];
 
-/// Paths named in one remark.
-pub(super) const NAMED: usize = 5;
-
 pub(super) fn survey(root: &Path, git: Option<&Path>, uid: u32, admitted: &Admitted) -> Shown {
     let mut walk = Walk { rules: vec![root_rules(root, git)], ..Walk::new(root, uid, admitted) };
     walk.folder(root);
@@ -76,14 +75,18 @@ pub(super) fn survey(root: &Path, git: Option<&Path>, uid: u32, admitted: &Admit
     let mut notes = inner;
     let shown_ignored =
         "ignored by the repository, shown because the policy names them, and part of no change set";
-    note(&mut notes, shown_ignored, &shown.iter().collect::<Vec<_>>());
+    note(&mut notes, shown_ignored, names(&shown));
     let kept_out = "look like credentials and are not shown, though the policy names them";
-    note(&mut notes, kept_out, &credentials.iter().collect::<Vec<_>>());
+    note(&mut notes, kept_out, names(&credentials));
     let pipes = "named pipes, sockets and devices are not shown in the sandbox";
-    note(&mut notes, pipes, &special.iter().collect::<Vec<_>>());
-    note(&mut notes, "ignored by the repository and not shown in the sandbox", &ignored);
-    note(&mut notes, "cannot be read by you, nor in the sandbox", &unreadable.iter().collect::<Vec<_>>());
-    note(&mut notes, "belong to another user", &foreign.iter().collect::<Vec<_>>());
+    note(&mut notes, pipes, names(&special));
+    note(
+        &mut notes,
+        "ignored by the repository and not shown in the sandbox",
+        ignored.iter().map(|path| path.display()),
+    );
+    note(&mut notes, "cannot be read by you, nor in the sandbox", names(&unreadable));
+    note(&mut notes, "belong to another user", names(&foreign));
     hidden.extend(special);
     Shown { hidden, dependencies, notes }
 }
@@ -128,14 +131,16 @@ fn inodes(path: &Path, found: &mut BTreeSet<(u64, u64)>) {
     }
 }
 
-fn note(notes: &mut Vec<String>, what: &str, paths: &[&PathBuf]) {
-    if paths.is_empty() {
-        return;
+/// Paths as they are shown.
+pub(crate) fn names(paths: &[PathBuf]) -> impl ExactSizeIterator<Item = impl Display> {
+    paths.iter().map(|path| path.display())
+}
+
+/// Adds a remark on some paths, if there are any.
+pub(crate) fn note<D: Display>(notes: &mut Vec<String>, what: &str, paths: impl ExactSizeIterator<Item = D>) {
+    if paths.len() > 0 {
+        notes.push(format!("{what}: {}", listed(paths)));
     }
-    let named: Vec<String> = paths.iter().take(NAMED).map(|path| path.display().to_string()).collect();
-    let more = paths.len().saturating_sub(NAMED);
-    let more = if more == 0 { String::new() } else { format!(" and {more} more") };
-    notes.push(format!("{what}: {}{more}", named.join(", ")));
 }
 
 fn is_git(path: &Path) -> bool {

@@ -7,6 +7,7 @@ mod admitted;
 mod apart;
 mod hidden;
 mod index;
+mod keys;
 mod nested;
 
 use std::os::unix::fs::MetadataExt;
@@ -18,6 +19,8 @@ use crate::places::Places;
 
 pub(crate) use admitted::Admitted;
 pub(crate) use apart::Apart;
+pub(crate) use hidden::{names, note};
+pub(crate) use keys::holds_key;
 
 /// A repository that may be worked on.
 #[derive(Clone, Debug)]

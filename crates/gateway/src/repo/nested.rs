@@ -6,6 +6,8 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
+use enclos_core::noun::listed;
+
 use super::index::Tracked;
 
 /// Remarks for the opening: `gits` are the `.git` entries that were found below the root.
@@ -65,11 +67,8 @@ pub(super) fn of_changes<'a>(
 
 /// The first of some paths by name.
 fn named(one: &str, several: &str, paths: &[&Path]) -> String {
-    let names: Vec<String> =
-        paths.iter().take(super::hidden::NAMED).map(|path| format!("`{}`", path.display())).collect();
-    let more = paths.len().saturating_sub(names.len());
-    let more = if more == 0 { String::new() } else { format!(" and {more} more") };
-    format!("{} {}{more}", if paths.len() == 1 { one } else { several }, names.join(", "))
+    let names = listed(paths.iter().map(|path| format!("`{}`", path.display())));
+    format!("{} {names}", if paths.len() == 1 { one } else { several })
 }
 
 #[cfg(test)]

@@ -28,6 +28,12 @@ pub(crate) fn verdict(policy: &Policy, question: Question<'_>) -> Decision {
     policy.judge(&Request { caller, args: question.args })
 }
 
+/// What the policy says of a call of a tool that a catalogue classed, for an agent that runs elsewhere.
+pub(crate) fn verdict_of_classed(policy: &Policy, tool: &PolicyTool<'_>, args: &Args) -> Decision {
+    let caller = Caller { tool, role: Role::Owner, surface: Surface::Background };
+    policy.judge(&Request { caller, args })
+}
+
 /// What the policy says of a call that a person wrote in part, to have it explained. Nothing runs from it.
 pub(crate) fn verdict_of_part(policy: &Policy, question: Question<'_>) -> Decision {
     let tool = PolicyTool::named(question.tool);
@@ -85,7 +91,8 @@ impl Live {
             return Judged::Hidden(Box::new(decision));
         }
         let question = Question { tool: call.tool(), args: &args, role: self.role, surface: self.surface };
-        let decision = verdict(&self.policy, question);
+        let mut decision = verdict(&self.policy, question);
+        self.harden_by_label(&action, &mut decision);
         Judged::Decided(Box::new(Decided { args, action, decision }))
     }
 

@@ -14,6 +14,7 @@ mod finish;
 mod grants;
 mod handle;
 mod judge;
+mod label;
 mod names;
 mod open;
 mod orders;
@@ -50,12 +51,12 @@ pub(crate) use answer::{Here, Said, checked, event as answer_event, over, revoke
 pub(crate) use entry::facts;
 pub(crate) use finish::{Exit, Finish};
 pub(crate) use handle::automation;
-pub(crate) use judge::{Question, verdict, verdict_of_part, verdict_of_tool};
+pub(crate) use judge::{Question, verdict, verdict_of_classed, verdict_of_part, verdict_of_tool};
 pub(crate) use open::{Again, Opening, admitted, facts_of_end, open, plan, resume};
 pub(crate) use orders::{Orders, Remote};
 pub(crate) use past::{Past, replay};
 pub(crate) use record::{Facts, record_beside, session_state};
-pub(crate) use review::{accept, change_set, close_quietly, discard, view};
+pub(crate) use review::{Made, accept, change_set, close_quietly, discard, view};
 pub(crate) use wait::budget_view;
 
 /// A session at work.
@@ -199,11 +200,15 @@ impl Live {
             return Ok(Flow::Finish(finish));
         }
         self.take_policy().await?;
+        self.know_project().await?;
         if let Some(finish) = self.out_of_place() {
             return Ok(Flow::Finish(finish));
         }
         match self.state.next(self.clock.now_us()) {
-            Next::AskModel => self.ask_model().await,
+            Next::AskModel => match self.model_not_cleared() {
+                Some(finish) => Ok(Flow::Finish(finish)),
+                None => self.ask_model().await,
+            },
             Next::Judge(calls) => self.handle(calls).await,
             Next::Wait => self.wait().await,
             Next::AskExtension(spent) => self.ask_extension(spent).await,

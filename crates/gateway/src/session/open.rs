@@ -19,7 +19,8 @@ use enclos_protocol::error::{ApiError, Fault};
 use enclos_protocol::event::{Body, Event as Told, Opened, Speaker};
 use enclos_protocol::order::Order;
 use enclos_sandbox::host::Link;
-use enclos_sandbox::{Backend, Level, Plan, Prefer, toolchains};
+use enclos_sandbox::toolchains::{self, Taken};
+use enclos_sandbox::{Backend, Level, Plan, Prefer};
 use enclos_store::{Lease, Record, SessionMeta, Store};
 use serde_json::json;
 use tokio::sync::mpsc;
@@ -150,23 +151,13 @@ pub(crate) fn plan(
     let admits = |mounts: &Option<Mounts>, name: &str, default: bool| {
         mounts.as_ref().map_or(default, |mounts| mounts.admits(name))
     };
-    let found = home.map(toolchains::detect).unwrap_or_default();
-    let taken = found.into_iter().filter(|found| {
+    let Taken { mounts, environment, names } = toolchains::take(home, |found| {
         if found.is_cache {
             admits(&settings.caches, &found.name, false)
         } else {
             own_system && admits(&settings.toolchains, &found.name, true)
         }
     });
-    let (mut mounts, mut environment, mut names) = (Vec::new(), Vec::new(), Vec::new());
-    for toolchain in taken {
-        mounts.extend(toolchain.mounts);
-        environment.extend(toolchain.environment);
-        names.push(match toolchain.version_hint {
-            Some(version) => format!("{} {version}", toolchain.name),
-            None => toolchain.name,
-        });
-    }
     let plan = Plan {
         workspace: repo.root.clone(),
         over: None,
@@ -437,7 +428,7 @@ impl Live {
         told.budget = self.budget_view();
         told.open_ms = started.elapsed().as_secs_f64() * 1e3;
         self.teller.tell(Body::Opened(told));
-        Ok(())
+        self.know_project().await
     }
 }
 

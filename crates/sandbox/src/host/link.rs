@@ -206,7 +206,7 @@ impl Link {
             (Answer::Base { ready: false, have }, _) => Ok(Err(have)),
             (Answer::Base { ready: true, .. }, _) => {
                 let mut bytes = Vec::new();
-                let mut pieces = Pieces { from: &mut self.from, now: Vec::new(), at: 0, more: true };
+                let mut pieces = Pieces::new(&mut self.from, Vec::new());
                 pieces.read_to_end(&mut bytes).map_err(HostError::Lost)?;
                 Manifest::from_bytes(&bytes).map(Ok).ok_or_else(strange)
             }

@@ -101,7 +101,7 @@ impl At<'_> {
             Order::Base { base } => return self.base(id, &base),
             Order::History { base } => {
                 let taken = {
-                    let mut pieces = Pieces { from: &mut *from, now: body, at: 0, more: true };
+                    let mut pieces = Pieces::new(&mut *from, body);
                     let taken = self.host.bases.take(self.who, &base, &mut pieces);
                     // What is left of the stream is not an order.
                     io::copy(&mut pieces, &mut io::sink())?;
@@ -335,10 +335,32 @@ pub(crate) fn send_pieces(from: &mut dyn Read, to: &mut dyn Write) -> io::Result
 
 /// Bytes that come as pieces.
 pub(crate) struct Pieces<'a> {
-    pub(crate) from: &'a mut dyn Read,
-    pub(crate) now: Vec<u8>,
-    pub(crate) at: usize,
-    pub(crate) more: bool,
+    from: &'a mut dyn Read,
+    now: Vec<u8>,
+    at: usize,
+    more: bool,
+    next: Next,
+}
+
+/// Reads the next piece.
+type Next = fn(&mut dyn Read) -> io::Result<(Piece, Vec<u8>)>;
+
+impl<'a> Pieces<'a> {
+    /// What [`send_pieces`] sends, behind what is here already.
+    pub(crate) fn new(from: &'a mut dyn Read, now: Vec<u8>) -> Self {
+        let next = |from: &mut dyn Read| frame::read(from)?.ok_or_else(|| bad("a stream is cut"));
+        Self::framed(from, now, true, next)
+    }
+
+    /// Pieces that come in frames of another kind; `more`: some follow what is here already.
+    pub(crate) fn framed(from: &'a mut dyn Read, now: Vec<u8>, more: bool, next: Next) -> Self {
+        Self { from, now, at: 0, more, next }
+    }
+
+    /// Whether there are no bytes at all. Nothing has been read of them.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.now.is_empty() && !self.more
+    }
 }
 
 impl Read for Pieces<'_> {
@@ -355,9 +377,7 @@ impl Read for Pieces<'_> {
             if !self.more {
                 return Ok(0);
             }
-            let Some((piece, bytes)) = frame::read::<Piece>(self.from)? else {
-                return Err(bad("a stream is cut"));
-            };
+            let (piece, bytes) = (self.next)(self.from)?;
             (self.now, self.at, self.more) = (bytes, 0, piece.more);
             if piece.broken {
                 self.more = false;
@@ -379,7 +399,7 @@ mod tests {
             send_pieces(&mut bytes.as_slice(), &mut stream).unwrap();
             let read = |mut stream: &[u8]| {
                 let mut got = Vec::new();
-                let mut pieces = Pieces { from: &mut stream, now: Vec::new(), at: 0, more: true };
+                let mut pieces = Pieces::new(&mut stream, Vec::new());
                 pieces.read_to_end(&mut got).map(|_| got)
             };
             assert_eq!(read(&stream).unwrap(), bytes);

@@ -9,7 +9,7 @@ use crate::open::open;
 use crate::plan::{Backend, Plan, Prefer};
 use crate::platform::{self, Identity};
 use crate::sandbox::Sandbox;
-use crate::toolchains;
+use crate::toolchains::{self, Taken};
 use std::collections::{BTreeSet, HashMap};
 use std::io;
 use std::os::unix::fs::MetadataExt;
@@ -294,18 +294,9 @@ impl Held {
     }
 
     fn plan(&self, wish: &Wish, base: Option<&Base>, home: Option<&Path>) -> io::Result<(Plan, Vec<String>)> {
-        let (mut mounts, mut environment, mut names) = (Vec::new(), Vec::new(), Vec::new());
-        for found in home.map(toolchains::detect).unwrap_or_default() {
-            let admitted = if found.is_cache { &wish.caches } else { &wish.toolchains };
-            if admitted.admits(&found.name) {
-                mounts.extend(found.mounts);
-                environment.extend(found.environment);
-                names.push(match found.version_hint {
-                    Some(version) => format!("{} {version}", found.name),
-                    None => found.name,
-                });
-            }
-        }
+        let Taken { mounts, environment, names } = toolchains::take(home, |found| {
+            if found.is_cache { &wish.caches } else { &wish.toolchains }.admits(&found.name)
+        });
         let git = self.folder.join("git");
         crate::state::remove_layer(&git)?;
         make_folder(&self.over())?;

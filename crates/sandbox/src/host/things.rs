@@ -5,6 +5,8 @@
 //! may be, or more than was agreed ends the whole stream, and nothing of it is put in its place. Writing goes by
 //! directory descriptors beneath the folder, through no link.
 use super::frame::{self, CHUNK, bad};
+use super::orders::Piece;
+use super::serve::Pieces;
 use crate::layer::{Kind, LayerError, MAX_ENTRIES, PutBack, Reason, Special, Upper, Wanted, names_git};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -191,13 +193,8 @@ pub(crate) fn lay(from: &mut dyn Read, into: &Path, bounds: Bounds) -> Result<u6
                     return Err(bad("a thing without its path").into());
                 };
                 check(path, sort, &wanted, bounds.git)?;
-                let mut content = Content {
-                    now: content.to_vec(),
-                    at: 0,
-                    more,
-                    from,
-                    left: bounds.bytes.saturating_sub(bytes),
-                };
+                let pieces = Pieces::framed(&mut *from, content.to_vec(), more, more_content);
+                let mut content = Content { pieces, left: bounds.bytes.saturating_sub(bytes) };
                 let made = match sort {
                     Sort::Directory | Sort::Cover => {
                         content.none()?;
@@ -266,45 +263,34 @@ pub(crate) fn check(
     }
 }
 
-/// The content of one thing, as it comes.
+/// The content of one thing, as it comes, up to what was agreed.
 struct Content<'a> {
-    now: Vec<u8>,
-    at: usize,
-    more: bool,
-    from: &'a mut dyn Read,
+    pieces: Pieces<'a>,
     left: u64,
 }
 
 impl Content<'_> {
     /// There is to be none.
     fn none(&self) -> io::Result<()> {
-        if self.now.is_empty() && !self.more { Ok(()) } else { Err(bad("content where there is none")) }
+        if self.pieces.is_empty() { Ok(()) } else { Err(bad("content where there is none")) }
     }
 }
 
 impl Read for Content<'_> {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
-        loop {
-            let rest = self.now.get(self.at..).unwrap_or_default();
-            if !rest.is_empty() {
-                let size = rest.len().min(into.len());
-                let (Some(to), Some(from)) = (into.get_mut(..size), rest.get(..size)) else { return Ok(0) };
-                to.copy_from_slice(from);
-                self.at += size;
-                self.left = self
-                    .left
-                    .checked_sub(size as u64)
-                    .ok_or_else(|| io::Error::new(io::ErrorKind::FileTooLarge, "more than was agreed"))?;
-                return Ok(size);
-            }
-            if !self.more {
-                return Ok(0);
-            }
-            match frame::read::<Head>(self.from)? {
-                Some((Head::More { more }, body)) => (self.now, self.at, self.more) = (body, 0, more),
-                _ => return Err(bad("a file is cut")),
-            }
-        }
+        let size = self.pieces.read(into)?;
+        self.left = self
+            .left
+            .checked_sub(size as u64)
+            .ok_or_else(|| io::Error::new(io::ErrorKind::FileTooLarge, "more than was agreed"))?;
+        Ok(size)
+    }
+}
+
+fn more_content(from: &mut dyn Read) -> io::Result<(Piece, Vec<u8>)> {
+    match frame::read::<Head>(from)? {
+        Some((Head::More { more }, body)) => Ok((Piece { more, broken: false }, body)),
+        _ => Err(bad("a file is cut")),
     }
 }
 

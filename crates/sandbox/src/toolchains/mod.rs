@@ -24,6 +24,31 @@ pub struct Toolchain {
     pub is_cache: bool,
 }
 
+/// The toolchains and caches that a sandbox gets.
+#[derive(Debug, Default)]
+pub struct Taken {
+    /// What is mounted.
+    pub mounts: Vec<Mount>,
+    /// What the environment gets.
+    pub environment: Vec<(String, String)>,
+    /// Their names, with a version where one is known.
+    pub names: Vec<String>,
+}
+
+/// Of what is found under `home` that which `admits` takes. Without a home there is nothing.
+pub fn take(home: Option<&Path>, admits: impl Fn(&Toolchain) -> bool) -> Taken {
+    let mut taken = Taken::default();
+    for found in home.map(detect).unwrap_or_default().into_iter().filter(admits) {
+        taken.mounts.extend(found.mounts);
+        taken.environment.extend(found.environment);
+        taken.names.push(match found.version_hint {
+            Some(version) => format!("{} {version}", found.name),
+            None => found.name,
+        });
+    }
+    taken
+}
+
 /// Looks for toolchains under `home` by the names they are known by; reads names of folders and version files only.
 pub fn detect(home: &Path) -> Vec<Toolchain> {
     languages::ALL.iter().filter_map(|find| find(home)).collect()

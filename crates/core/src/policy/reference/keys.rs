@@ -242,6 +242,58 @@ const CACHES: &[Key] = &[setting(
     "package caches of the home directory, mounted read-only",
 )];
 
+const LEVELS: &[&str] = &["PUBLIC", "INTERNAL", "CONFIDENTIAL", "RESTRICTED"];
+const RELEASED: &[&str] = &["INTERNAL", "CONFIDENTIAL"];
+
+const LABEL_PATH: &[Key] = &[
+    needed("path", Form::Text, "a path or pattern below the repository's root, as in a `.gitignore`"),
+    needed("level", Form::Word(LEVELS), "the level of these files at least"),
+];
+
+const LABEL_MODEL: &[Key] = &[
+    needed("name", Form::Text, "the model, as sessions name it, or `*`"),
+    needed("clearance", Form::Word(LEVELS), "the highest level that it may be sent"),
+];
+
+const LABELS: &[Key] = &[
+    setting("project", Form::Word(LEVELS), "INTERNAL", "the highest", "what a session knows once it is open"),
+    setting(
+        "repository",
+        Form::Word(&["trusted", "untrusted"]),
+        "untrusted",
+        "untrusted",
+        "whether the text of the repository can be trusted; it binds only what leaves the sandbox",
+    ),
+    setting(
+        "raise",
+        Form::Word(&["allow", "ask"]),
+        "ask",
+        STRICTEST,
+        "what happens when the model reads a file above what the session knows",
+    ),
+    setting("path", Form::Tables(LABEL_PATH), "none", "all of them", "files above the project's level"),
+    setting(
+        "model",
+        Form::Tables(LABEL_MODEL),
+        "the project's level, for a model that a person names on their own gateway",
+        "the lowest; a model that a scope does not name has PUBLIC there",
+        "what models may be sent",
+    ),
+];
+
+const DOWNGRADE: &[Key] = &[
+    needed("id", Form::Name, "the rule's name on cards and in the journal"),
+    needed("kind", Form::Word(&["consent"]), "a person is asked for each flow"),
+    needed("from", Form::Word(RELEASED), "the highest level that may go; never RESTRICTED"),
+    needed("to", Form::Word(LEVELS), "the lowest class that it may go to"),
+    needed(
+        "destination",
+        Form::Text,
+        "where it may go, by name, such as `change-set` or `tool:NAME`; `*` for anywhere",
+    ),
+    needed("author", Form::Text, "who answers for the rule"),
+];
+
 /// The keys of a policy file.
 pub(super) const POLICY: &[Key] = &[
     needed("name", Form::Name, "the policy's name"),
@@ -260,6 +312,11 @@ pub(super) const POLICY: &[Key] = &[
     key("repository", Form::Table(OF_REPOSITORY), "", "what is taken from the repository itself"),
     key("toolchains", Form::Table(TOOLCHAINS), "", "toolchains"),
     key("caches", Form::Table(CACHES), "", "package caches"),
+    key("labels", Form::Table(LABELS), "", "levels of files, and what models may be sent"),
+    Key {
+        law: "only the highest scope that has a policy",
+        ..key("downgrade", Form::Tables(DOWNGRADE), "none", "a release to a lower class")
+    },
 ];
 
 const TIGHT_RULE: &[Key] = &[
