@@ -16,6 +16,7 @@ mod file;
 mod judge;
 mod lab;
 mod labels;
+mod language;
 mod list;
 mod load;
 mod preset;
