@@ -7,6 +7,9 @@ use regex_syntax::ParserBuilder;
 use regex_syntax::hir::literal::{ExtractKind, Extractor, Literal};
 use regex_syntax::hir::{Class, Hir, HirKind};
 
+/// How many characters there are, without the surrogates, which are none.
+const ALL_CHARS: usize = 0x0011_0000 - 0x800;
+
 /// The texts of a pattern.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Language {
@@ -58,42 +61,38 @@ fn looks(hir: &Hir) -> bool {
 
 /// The text behind which anything may stand, when the expression is no more than that.
 fn open(hir: &Hir) -> Option<Vec<u8>> {
-    let parts: Vec<&Hir> = match hir.kind() {
-        HirKind::Concat(parts) => {
-            parts.iter().filter(|part| !matches!(part.kind(), HirKind::Look(_))).collect()
+    let is_look = |part: &&Hir| matches!(part.kind(), HirKind::Look(_));
+    let parts: Vec<&Hir> = if let HirKind::Concat(parts) = hir.kind() {
+        parts.iter().filter(|part| !is_look(part)).collect()
+    } else {
+        vec![hir]
+    };
+    match parts.as_slice() {
+        _ if looks(hir) => None,
+        [last] if is_anything(last) => Some(Vec::new()),
+        [first, last] if is_anything(last) => {
+            let HirKind::Literal(literal) = first.kind() else { return None };
+            Some(literal.0.to_vec())
         }
-        _ => vec![hir],
-    };
-    let only_outside = |hir: &Hir| !looks(hir);
-    let (last, before) = parts.split_last().filter(|_| only_outside(hir))?;
-    let text = match before {
-        [] => Vec::new(),
-        [literal] => match literal.kind() {
-            HirKind::Literal(literal) => literal.0.to_vec(),
-            _ => return None,
-        },
-        _ => return None,
-    };
-    is_anything(last).then_some(text)
+        _ => None,
+    }
 }
 
 /// Whether it is `.*`.
 fn is_anything(hir: &Hir) -> bool {
     let HirKind::Repetition(repeated) = hir.kind() else { return false };
-    let every = match repeated.sub.kind() {
-        HirKind::Class(Class::Unicode(class)) => {
-            class
-                .iter()
-                .map(|range| u64::from(u32::from(range.end()) - u32::from(range.start())) + 1)
-                .sum::<u64>()
-                >= 0x0010_F800
+    let HirKind::Class(class) = repeated.sub.kind() else { return false };
+    let every = match class {
+        Class::Unicode(class) => {
+            let chars = |from: char, to: char| (from..=to).size_hint().0;
+            class.iter().map(|range| chars(range.start(), range.end())).sum::<usize>() == ALL_CHARS
         }
-        HirKind::Class(Class::Bytes(class)) => {
-            class.iter().map(|range| u64::from(range.end() - range.start()) + 1).sum::<u64>() == 256
+        Class::Bytes(class) => {
+            class.iter().map(|range| u64::from(range.end()) - u64::from(range.start()) + 1).sum::<u64>()
+                == 256
         }
-        _ => false,
     };
-    repeated.min == 0 && repeated.max.is_none() && every
+    every && repeated.min == 0 && repeated.max.is_none()
 }
 
 #[cfg(test)]
@@ -110,7 +109,9 @@ mod tests {
             assert!(!Language::of_regex(not).within(&prefix), "{not}");
         }
         assert!(prefix.within(&Language::of_regex("sec.*")) && prefix.within(&Language::of_regex(".*")));
-        for not in ["secret/.+", "secret/[a-z]*", "secret/.*x", "secret/.*\\b"] {
+        for not in
+            ["secret/.+", "secret/[a-z]*", "secret/[^a]*", "secret/(?-s:.*)", "secret/.*x", "secret/.*\\b"]
+        {
             assert!(!prefix.within(&Language::of_regex(not)), "{not}");
         }
         assert!(Language::of_regex("a|b").texts().is_some_and(|texts| texts.flatten().eq(["a", "b"])));

@@ -74,6 +74,11 @@ impl Policy {
         self.layers.iter().map(|layer| layer.examples.len()).sum()
     }
 
+    /// What was chosen for the session and counts less than it says, since a scope above gives less room.
+    pub fn unheard(&self) -> Vec<PolicyError> {
+        tighten::loose_settings(self, |scope| scope == Scope::Session)
+    }
+
     /// The rules of lower scopes that no call obeys, since a higher scope is stricter.
     pub fn overruled(&self) -> &[Overruled] {
         &self.overruled

@@ -56,7 +56,7 @@ pub(super) fn refusals(policy: &Policy) -> impl Iterator<Item = PolicyError> {
         };
         layer.error(rule.line, problem)
     });
-    rules.chain(loose_settings(policy)).chain(switched_off(policy))
+    rules.chain(loose_settings(policy, Scope::replaces_defaults)).chain(switched_off(policy))
 }
 
 /// A scope other than the instance that would switch the repository's own policy off.
@@ -70,13 +70,13 @@ fn switched_off(policy: &Policy) -> impl Iterator<Item = PolicyError> {
     })
 }
 
-/// The settings of saved scopes that give more room than the scopes above.
-fn loose_settings(policy: &Policy) -> Vec<PolicyError> {
+/// The settings of some scopes that give more room than the scopes above.
+pub(super) fn loose_settings(policy: &Policy, of: fn(Scope) -> bool) -> Vec<PolicyError> {
     let mut found = Vec::new();
     let mut above = Settings::default();
     for (position, layer) in policy.layers.iter().enumerate() {
         let joined = joined_with(above.clone(), layer);
-        if layer.scope.replaces_defaults() {
+        if of(layer.scope) {
             let higher = policy.layers.get(..position).unwrap_or_default();
             let own = layer.settings.written().into_iter().zip(above.written());
             let loose = own.zip(joined.written()).filter(|(((key, own), above), (_, joined))| {
