@@ -86,6 +86,29 @@ pub(in crate::command) fn is_fed(arguments: &[Argument]) -> bool {
     arguments.windows(2).any(pair) || arguments.iter().any(attached)
 }
 
+/// The texts in quotes of a program.
+pub(in crate::command) fn strings(program: &str) -> Vec<String> {
+    let mut strings = Vec::new();
+    let mut rest = program;
+    while let Some(at) = rest.find('"') {
+        let found = rest.get(at..).unwrap_or("");
+        let Some(string) = leading_string(found) else { break };
+        let escapes = found.get(1..).unwrap_or("").chars();
+        let mut length = 1;
+        let mut escaped = false;
+        for character in escapes {
+            length += character.len_utf8();
+            if character == '"' && !escaped {
+                break;
+            }
+            escaped = character == '\\' && !escaped;
+        }
+        strings.push(string);
+        rest = found.get(length..).unwrap_or("");
+    }
+    strings
+}
+
 /// Whether a program starts a process.
 pub(in crate::command) fn starts(program: &str) -> bool {
     program.contains("system") || program.replace("||", "").contains('|')
