@@ -76,6 +76,8 @@ pub(crate) struct Parts<'f, 'w, G> {
     pub(crate) guard: Guard,
     /// Where keys go.
     pub(crate) to: UnboundedSender<Input>,
+    /// Whether it is a conversation: a change set that waits does not take the keys of the next message.
+    pub(crate) talks: bool,
 }
 
 /// The terminal of one run.
