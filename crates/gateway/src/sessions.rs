@@ -146,7 +146,9 @@ fn line(event: &StoredEvent) -> TimelineLine {
 
 /// The telling fields of an entry, in one line.
 fn in_words(entry: &Value) -> String {
-    const TELLING: [&str; 22] = [
+    const TELLING: [&str; 24] = [
+        "source",
+        "label",
         "call",
         "background",
         "name",

@@ -55,7 +55,12 @@ where
     if args.json.json {
         cx.world.json(&applied)?;
     } else {
-        cx.world.rows(cx.look, &applied_rows(&applied, cx.look.width))?;
+        let mut rows = applied_rows(&applied, cx.look.width);
+        if !applied.left.is_empty() {
+            let next = text::applied_left(session.as_str(), &applied.left);
+            rows.extend(words(&Gutter::spaces(0), Role::Dim, &next, cx.look.width));
+        }
+        cx.world.rows(cx.look, &rows)?;
     }
     Ok(Exit::Done)
 }

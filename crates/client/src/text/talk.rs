@@ -110,9 +110,18 @@ pub(crate) fn applied(files: usize, merged: usize, left: usize) -> String {
         line = format!("{line}, {merged} merged three-way");
     }
     if left > 0 {
-        line = format!("{line}, {left} not chosen");
+        line = format!("{line}, {left} left");
     }
     line
+}
+
+/// What an acceptance left, and how to go on with it.
+pub(crate) fn applied_left(session: &str, files: &[String]) -> String {
+    let first = files.first().map_or("", String::as_str);
+    format!(
+        "what is left was not named, or is flagged or held and needs a yes of its own: enclos diff {session} --stat says \
+         why; then: enclos apply {session} --files {first}   or: enclos discard {session}"
+    )
 }
 
 /// An export that was written.

@@ -197,7 +197,8 @@ impl Live {
             return self.await_orders(exit).await;
         }
         let undone = self.state.next(self.clock.now_us()) == Next::EndOfTurn(End::Undone);
-        if exit == Exit::Done && !undone {
+        // A turn that a refusal or an undo ended waits for a word of the person; it is not done.
+        if exit == Exit::Done && !undone && finished {
             self.close(Outcome::NothingToDo, "nothing was changed".to_owned()).await?;
             return Ok(Flow::Finish(Finish::new(exit, String::new())));
         }
@@ -207,7 +208,8 @@ impl Live {
                 "no extension is left: to go on, enclos run \"task\"".to_owned()
             }
             Exit::Budget => format!("enclos resume {id} --extend"),
-            _ if undone => format!("enclos resume {id} \"MESSAGE\""),
+            Exit::Interrupted => format!("enclos resume {id}"),
+            _ if undone || !finished => format!("enclos resume {id} \"MESSAGE\""),
             _ => format!("enclos resume {id}"),
         };
         Ok(Flow::Finish(Finish::new(exit, next)))
