@@ -19,6 +19,7 @@ pub(crate) fn outcome_view(outcome: CoreOutcome) -> Outcome {
     match outcome {
         CoreOutcome::Accepted => Outcome::Accepted,
         CoreOutcome::Rejected => Outcome::Rejected,
+        CoreOutcome::Reset => Outcome::Reset,
         CoreOutcome::NothingToDo => Outcome::NothingToDo,
         CoreOutcome::Stopped => Outcome::Stopped,
         CoreOutcome::Budget => Outcome::Budget,

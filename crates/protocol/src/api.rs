@@ -232,6 +232,9 @@ pub trait Gateway {
     ) -> impl Future<Output = Result<UndoneView, ApiError>>;
     /// Throws away what a session made.
     fn discard(&self, session: &SessionId) -> Result<(), ApiError>;
+    /// Ends a session for good and erases all that it said and made; what begins anew knows nothing. Only a person at a
+    /// terminal does it, and only once they `confirmed` it.
+    fn reset(&self, session: &SessionId, confirmed: bool, at_terminal: bool) -> Result<(), ApiError>;
     /// Reads policy files and their examples.
     fn policy_check(&self, files: &[PathBuf]) -> Result<PolicyReport, ApiError>;
     /// Changes the policy of a scope (`instance`, `group PATH`, `project PATH`), once it is checked. Sessions at work

@@ -124,6 +124,24 @@ pub(crate) fn applied_left(session: &str, files: &[String]) -> String {
     )
 }
 
+/// What has to be typed to erase a session.
+pub(crate) const RESET_WORD: &str = "reset";
+/// Before it is typed.
+pub(crate) const RESET_PROMPT: &str = "type reset to confirm, anything else to keep it: ";
+
+/// What a reset does.
+pub(crate) fn reset_asks(session: &str) -> String {
+    format!(
+        "{session}: its messages, its change set, its grants and all that it knew are erased and cannot be brought back. \
+         The journal stays, without content."
+    )
+}
+
+/// A session that was erased.
+pub(crate) fn reset_done(session: &str) -> String {
+    format!("{session} is erased; what begins anew knows nothing: enclos chat")
+}
+
 /// An export that was written.
 pub(crate) fn exported(entries: u64, sessions: u64) -> String {
     format!("{} of {} written", count(entries, "entry", "entries"), count(sessions, "session", "sessions"))

@@ -288,6 +288,11 @@ impl Gateway for Fake {
         })
     }
 
+    fn reset(&self, session: &SessionId, _confirmed: bool, _at_terminal: bool) -> Result<(), ApiError> {
+        self.orders.borrow_mut().push(format!("reset {session}"));
+        Ok(())
+    }
+
     fn discard(&self, session: &SessionId) -> Result<(), ApiError> {
         self.orders.borrow_mut().push(format!("discard {session}"));
         Ok(())
