@@ -7,7 +7,9 @@ use super::count;
 /// The events ended without a last word.
 pub(crate) const STREAM_CUT: &str = "the gateway went away before the run was finished";
 /// How to go on.
-pub(crate) const HINT_RESUME: &str = "`enclos resume last` takes the session up again";
+pub(crate) fn hint_resume(session: &str) -> String {
+    format!("`enclos resume {session}` takes the session up again")
+}
 
 /// The end of a headless run, a line each.
 pub(crate) fn headless_summary(session: &str, changes: &str, refused: usize, code: u8) -> Vec<String> {

@@ -353,7 +353,7 @@ pub(crate) fn accept(
             "the change set is not the one that was shown: look at it again",
         ));
     }
-    let choice = chosen.resolve(&set)?;
+    let choice = chosen.resolve(&set, lease.session())?;
     let released = released(lease, &set, &choice, chosen, by)?;
     let intent = enclos_store::Record {
         kind: "changeset.accepted".to_owned(),
@@ -368,7 +368,7 @@ pub(crate) fn accept(
         ..enclos_store::Record::default()
     };
     lease.append_wait(vec![intent]).map_err(|error| ApiError::new(Fault::Internal, error.to_string()))?;
-    let applied = changes::apply(made.repo, made.layer, &set, &choice)?;
+    let applied = changes::apply(made.repo, made.layer, &set, &choice, lease.session())?;
     let left: Vec<String> =
         set.files.iter().filter(|file| !choice.holds(&file.path)).map(|file| file.path.clone()).collect();
     let record = facts([

@@ -181,9 +181,8 @@ impl<'f, 'w, G: Gateway> Face<'f, 'w, G> {
         match (self.forced, self.finished) {
             (Some(exit), _) => Ok(exit),
             (None, Some(code)) => Ok(Exit::Passed(code)),
-            (None, None) => {
-                Err(CommandError::new(Fault::Unreachable, text::STREAM_CUT).hint(text::HINT_RESUME))
-            }
+            (None, None) => Err(CommandError::new(Fault::Unreachable, text::STREAM_CUT)
+                .hint(text::hint_resume(self.parts.session.as_str()))),
         }
     }
 
