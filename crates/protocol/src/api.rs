@@ -128,13 +128,16 @@ pub enum PolicyChange {
     /// The text of an earlier version: of this number, else of the one before the newest.
     Rollback(Option<u64>),
     /// No policy of its own any more.
-    Remove,
+    Remove {
+        /// Even where something becomes looser by it.
+        loosen: bool,
+    },
 }
 
 /// A question about a command.
 #[derive(Clone, Debug, Default)]
 pub struct CommandQuestion {
-    /// The verdict of `bash` without any rule; `allow` when neither it nor a preset is given.
+    /// The verdict of `bash` without any rule; no policy counts then. Without it the policy that is named, or the one in force.
     pub base: Option<String>,
     /// A preset, whose rules then apply.
     pub preset: Option<String>,

@@ -187,6 +187,10 @@ pub(crate) fn batch_long(bytes: u64) -> String {
     format!("the line is over {bytes} bytes")
 }
 
+/// A line of a batch with a base, judged under a policy.
+pub(crate) const BATCH_TWO_BASES: &str =
+    "`base` stands beside `--preset` or `--policy`, which say what `bash` is: leave one of them out";
+
 /// A line of a batch that cannot be read.
 pub(crate) fn batch_unreadable(line: u64, error: &str) -> String {
     format!("line {line} is no question `{{\"id\",\"base\",\"command\"}}`: {error}")

@@ -325,6 +325,7 @@ impl Gateway for Fake {
             overruled: vec!["the rule `free` counts no more".to_owned()],
             removed: false,
             restored: None,
+            looser: Vec::new(),
         })
     }
 

@@ -16,6 +16,7 @@ mod file;
 mod judge;
 mod lab;
 mod labels;
+mod language;
 mod list;
 mod load;
 mod preset;
@@ -71,6 +72,11 @@ impl Policy {
     /// How many examples were held against the rules of all layers.
     pub fn examples(&self) -> usize {
         self.layers.iter().map(|layer| layer.examples.len()).sum()
+    }
+
+    /// What was chosen for the session and counts less than it says, since a scope above gives less room.
+    pub fn unheard(&self) -> Vec<PolicyError> {
+        tighten::loose_settings(self, |scope| scope == Scope::Session)
     }
 
     /// The rules of lower scopes that no call obeys, since a higher scope is stricter.

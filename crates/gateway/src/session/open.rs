@@ -218,8 +218,12 @@ pub(crate) async fn open(
     let settings = opening.settings();
     let frame = entry::record(&Event::Opened(settings), &opening_facts(&opening), now_us, lease.commit_key());
     lease.append_wait(vec![frame]).map_err(|error| internal(&error))?;
+    let unheard = opening.policy.unheard();
     let state = Session::open(settings, now_us);
     let (mut live, attached) = assemble(lease, state, opening, started).await?;
+    for setting in unheard {
+        live.teller.notice(format!("what was chosen for this session counts less than it says: {setting}"));
+    }
     if let Some(text) = task {
         let by = live.speaker();
         live.record(Event::Said { text: text.clone(), by }, Facts::new())
