@@ -36,6 +36,7 @@ mod error;
 pub mod journal;
 mod key;
 mod lease;
+mod lineage;
 mod place;
 mod policy;
 mod read;
@@ -48,6 +49,7 @@ mod writer;
 
 pub use error::{LeaseError, StoreError};
 pub use lease::Lease;
+pub use lineage::{Direction, Edge, Forgotten, LineageError, MOST_NODES, Node, Reach, Trace};
 pub use policy::{
     KIND_POLICY_CHANGED, POLICY_CHAIN, PolicyChange, PolicyLease, PolicyVersion, policy_digest,
 };

@@ -3,10 +3,12 @@
 //! A [`Record`] is what a person, an export and an auditor see, with the names of the specification; a [`Draft`] is one that
 //! is about to be made. The rules that a draft must keep are in [`rules`]; nothing here stores, repairs or lowers anything.
 
+mod digest;
 mod id;
 mod record;
 pub mod rules;
 
+pub use digest::{digest_of, digest_over};
 pub use id::{LineageId, MOST_RECORDS};
 pub use record::{Classification, Kind, Location, Moment, Origin, Record, SourceType, Transformation};
 pub use rules::{Admitted, Refused, Seen, admit};
