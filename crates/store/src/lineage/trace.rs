@@ -4,7 +4,7 @@
 //! did not follow is told: `truncated`, and the records from which it would go on. A record whose retention is over stays as
 //! a link.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashSet};
 
 use enclos_core::lineage::{Confidence, LineageId};
 use rusqlite::{Connection, OptionalExtension, params};
@@ -207,12 +207,12 @@ fn walk(
     let mut rows = select.query(rusqlite::params_from_iter(starts))?;
     let mut found = Walk::default();
     let mut links = Vec::new();
-    let mut inside: HashMap<i64, ()> = HashMap::new();
+    let mut inside = HashSet::new();
     let mut read = 0_usize;
     while let Some(row) = rows.next()? {
         read = read.saturating_add(1);
         let number: i64 = row.get(0)?;
-        if inside.insert(number, ()).is_none() {
+        if inside.insert(number) {
             found.reached.push(number);
         }
         if let Some(other) = row.get::<_, Option<i64>>(1)? {
@@ -224,7 +224,7 @@ fn walk(
         found.frontier.extend(found.reached.last());
     }
     for (number, other, declared) in links {
-        if !inside.contains_key(&other) {
+        if !inside.contains(&other) {
             found.frontier.insert(number);
             continue;
         }

@@ -6,6 +6,7 @@
 use std::collections::HashMap;
 
 use enclos_core::downgrade::LoweringKind;
+use enclos_core::ids::RuleId;
 use enclos_core::label::{Label, Level, Provenance};
 use enclos_core::lineage::{Confidence, Draft, LineageId, Refused, Seen, admit};
 use rusqlite::{OptionalExtension, Transaction, params};
@@ -148,7 +149,7 @@ fn insert_record(tx: &Transaction<'_>, seq: u64, ready: &Ready, checked: &Checke
     let maybe = |text: Option<&str>| text.map(word).transpose();
     let change = draft.change.as_ref();
     let rule = draft.lowering.as_ref().map(|one| one.rule().as_str());
-    let consent = draft.sent.as_ref().and_then(|sent| sent.consent.as_ref()).map(|rule| rule.as_str());
+    let consent = draft.sent.as_ref().and_then(|sent| sent.consent.as_ref()).map(RuleId::as_str);
     tx.prepare_cached(
         "INSERT INTO lineage_record (number, seq, time_us, kind, label, never, hash, source_type, source, record_id,
              record_type, by_whom, method, reason, change, description, agent, witness, rule)
