@@ -56,7 +56,7 @@ pub(crate) use open::{Again, Opening, admitted, facts_of_end, open, plan, resume
 pub(crate) use orders::{Orders, Remote};
 pub(crate) use past::{Past, replay};
 pub(crate) use record::{Facts, record_beside, session_state};
-pub(crate) use review::{accept, change_set, close_quietly, discard, view};
+pub(crate) use review::{Made, accept, change_set, close_quietly, discard, view};
 pub(crate) use wait::budget_view;
 
 /// A session at work.
