@@ -44,6 +44,7 @@ mod record;
 mod redact;
 mod retention;
 mod seal;
+mod sign;
 mod store;
 mod writer;
 
@@ -60,5 +61,6 @@ pub use record::{
 pub use redact::{NoRedaction, Redact};
 pub use retention::Erased;
 pub use seal::{CommitKey, Sealer};
+pub use sign::{Signer, is_signed, public_key};
 pub use store::Store;
 pub use writer::Done;

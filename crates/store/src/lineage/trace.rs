@@ -106,6 +106,19 @@ impl Store {
         }
     }
 
+    /// How many records a walk reaches, and whether there is more: the walk without the records' own fields.
+    pub fn lineage_reach(
+        &self,
+        id: &LineageId,
+        direction: Direction,
+        reach: Reach,
+    ) -> Result<(usize, bool), StoreError> {
+        let reader = self.reader();
+        let number = numbers::of_id(&reader, id)?.ok_or_else(|| LineageError::Unknown(id.clone()))?;
+        let walk = walk(&reader, &[number], direction, reach)?;
+        Ok((walk.reached.len(), !walk.frontier.is_empty()))
+    }
+
     /// The links of a record: what it was made of and what was made of it, one step.
     pub fn lineage_hop(
         &self,
