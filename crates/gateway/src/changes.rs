@@ -18,7 +18,7 @@ use crate::changeset::{
     self, Applied, ApplyError, Cause, ChangeSet, ChangeSetError, Choice, FileChange, Kind, Workspace,
 };
 use crate::held::{self, Levels, Release};
-use crate::session::{Facts, facts};
+use crate::session::{Facts, Part, PartHunk, Parts, facts};
 
 /// Names of files in one entry of the journal.
 const NAMED: usize = 200;
@@ -82,6 +82,28 @@ pub(crate) fn build(repo: &Path, layer: &Path, levels: &Levels) -> Result<Change
     let mut set = workspace.build(&flags).map_err(|error| failed(&error))?;
     levels.mark(&mut set);
     Ok(set)
+}
+
+/// The hunks of a change set, for the lineage.
+pub(crate) fn parts(repo: &Path, layer: &Path, set: &ChangeSet) -> Result<Parts, ApiError> {
+    let workspace = Workspace::open(repo, layer).map_err(|error| failed(&error))?;
+    let mut files = Vec::new();
+    for file in &set.files {
+        let shown = workspace.show(file).map_err(|error| failed(&error))?;
+        let hunks = shown.hunks.into_iter().map(|hunk| PartHunk {
+            line: hunk.start,
+            lines: hunk.lines.iter().filter(|line| line.kind != changeset::LineKind::Removed).count(),
+            text: hunk.lines.iter().map(|line| line.text.as_str()).collect::<Vec<_>>().join("\n"),
+        });
+        files.push(Part {
+            path: file.path.clone(),
+            old_path: file.old_path.clone(),
+            digest: file.now().to_owned(),
+            label: file.label,
+            hunks: hunks.collect(),
+        });
+    }
+    Ok(Parts { digest: set.digest.as_str().to_owned(), files })
 }
 
 /// What the files of a layer are that a session changed, for the moment before it learns more.

@@ -19,6 +19,7 @@ mod identity;
 mod instructions;
 mod journal;
 mod lab;
+mod lineage;
 mod local;
 mod machine;
 mod outside;

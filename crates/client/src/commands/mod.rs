@@ -9,6 +9,7 @@ mod doctor;
 mod host;
 mod journal;
 mod lab;
+mod lineage;
 mod policy;
 mod reference;
 mod sandbox;
@@ -105,6 +106,7 @@ where
         LowCommand::Journal(JournalCommand::Verify(args)) => {
             journal::verify(&mut cx, &args).map_err(|error| error.exit(Exit::BAD_INPUT))
         }
+        LowCommand::Lineage(command) => lineage::run(&mut cx, command),
         LowCommand::Doctor(args) => doctor::run(&mut cx, args),
         LowCommand::Host(args) => host::run(&mut cx, args).await,
         LowCommand::Completions(args) => {

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use enclos_core::between::{self, Reset};
 use enclos_core::decision::DecidedBy;
 use enclos_core::ids::{RuleId, SessionId};
+use enclos_core::lineage::Moment;
 use enclos_core::session::{Event, Outcome};
 use enclos_protocol::changeset::{AppliedView, ChangeSetView};
 use enclos_protocol::error::{ApiError, Fault, Place};
@@ -102,10 +103,13 @@ impl Local {
         // A person answers at a terminal; what comes through a pipe is a program's answer.
         let by = if at_terminal { self.human() } else { DecidedBy::Automation(RuleId::new("cli.apply")) };
         let (view, record) = session::accept(&lease, &self.clock, made, &set.digest, &chosen, &by)?;
+        let now_us = self.clock.now_us();
+        let leaving = session::sent(&self.store()?, &lease, &self.person.user, Moment(now_us));
         let applied = enclos_store::Record {
             kind: "changeset.applied".to_owned(),
-            time_us: self.clock.now_us(),
+            time_us: now_us,
             entry: record,
+            lineage: leaving.map_err(|error| of_store(&error))?.into_iter().collect(),
             ..enclos_store::Record::default()
         };
         lease.append_wait(vec![applied]).map_err(|error| of_store(&error))?;

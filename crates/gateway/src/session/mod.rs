@@ -24,6 +24,7 @@ mod record;
 mod review;
 mod rules;
 mod wait;
+mod weave;
 mod workspace;
 
 use std::path::PathBuf;
@@ -58,12 +59,15 @@ pub(crate) use past::{Past, replay};
 pub(crate) use record::{Facts, record_beside, session_state};
 pub(crate) use review::{Made, accept, change_set, close_quietly, discard, view};
 pub(crate) use wait::budget_view;
+pub(crate) use weave::{Part, PartHunk, Parts, sent};
 
 /// A session at work.
 pub(crate) struct Live {
     clock: Clock,
     lease: Lease,
     state: Session,
+    /// What its events leave in the lineage.
+    weaver: weave::Weaver,
     shown: Phase,
     policy: Policy,
     rules: rules::Rules,

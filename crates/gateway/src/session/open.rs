@@ -29,6 +29,7 @@ use super::entry::facts;
 use super::place::{self, Placed};
 use super::record::Facts;
 use super::rules::Rules;
+use super::weave::Weaver;
 use super::workspace;
 use super::{Halt, Live, Orders, Past, Remote, Tool, Window, entry};
 use crate::backend;
@@ -379,7 +380,10 @@ async fn assemble(
     let told = opened_view(&opening, &sandbox, names, notes, &tools);
     let (orders, inbox) = opening.orders;
     let attached = Attached { session: lease.session().clone(), events, orders };
+    let weaver = Weaver::of_store(&opening.store, lease.session().clone(), opening.person.user.clone())
+        .map_err(|error| internal(&error))?;
     let mut live = Live {
+        weaver,
         shown: Phase::Closed(Outcome::Failed),
         clock: opening.clock,
         lease,

@@ -129,6 +129,7 @@ impl Live {
         if set.files.is_empty() {
             return self.nothing_made(exit, finished).await;
         }
+        self.announce(&set).await?;
         self.record(Event::Reviewing { digest: set.digest.clone() }, changes::facts_of(&set)).await?;
         let wrote = self.write_patch(&set);
         match self.answering {
@@ -186,6 +187,15 @@ impl Live {
                 },
             }
         }
+    }
+
+    /// Tells the lineage what the change set is, hunk by hunk.
+    async fn announce(&mut self, set: &ChangeSet) -> Result<(), Halt> {
+        let (root, layer, set) = (self.repo.root.clone(), self.layer.clone(), set.clone());
+        let parts = tokio::task::spawn_blocking(move || changes::parts(&root, &layer, &set)).await;
+        let parts = parts.map_err(|error| Halt::ChangeSet(error.to_string()))?;
+        self.weaver.expect(parts.map_err(|error| Halt::ChangeSet(error.message))?);
+        Ok(())
     }
 
     async fn nothing_made(&mut self, exit: Exit, finished: bool) -> Result<Flow, Halt> {
@@ -268,7 +278,7 @@ impl Live {
                 let files = if count == 1 { "file" } else { "files" };
                 self.teller
                     .notice(format!("{count} {files} applied to {}{merged}", self.repo.root.display()));
-                self.remark("changeset.applied", record).await?;
+                self.record_applied(record).await?;
                 if view.left.is_empty() {
                     self.close(Outcome::Accepted, "the change set was accepted".to_owned()).await?;
                     return Ok(Flow::Finish(Finish::new(Exit::Done, String::new())));
