@@ -34,6 +34,7 @@ pub mod decision;
 pub mod flow;
 pub mod ids;
 pub mod label;
+pub mod mask;
 pub mod model;
 mod near;
 pub mod noun;
