@@ -164,6 +164,7 @@ pub(crate) fn plan(
         owner: None,
         layer: layer.to_path_buf(),
         hidden: Vec::new(),
+        masked: Vec::new(),
         git: repo.git.clone(),
         mounts,
         environment,
