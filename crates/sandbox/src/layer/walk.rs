@@ -190,7 +190,8 @@ impl Walk<'_> {
             let gone = matches!(self.upper(path)?, None | Some(Entry { kind: Kind::Whiteout, .. }));
             if gone {
                 let before = self.base(path)?;
-                self.remove_if(path, before)?;
+                let file = before.filter(|entry| matches!(entry.kind, Kind::File | Kind::Link));
+                self.remove_if(path, file)?;
             }
         }
         Ok(())
