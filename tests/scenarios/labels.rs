@@ -119,3 +119,81 @@ fn a_model_below_the_project_is_not_asked() {
     assert!(last["next_step"].as_str().unwrap().contains("may be sent PUBLIC at most"), "{last}");
     assert!(!run.events.iter().any(|event| event["type"] == "message" && event["role"] == "assistant"));
 }
+
+fn write(path: &str) -> Value {
+    call("write", serde_json::json!({"path": path, "content": "made\n"}))
+}
+
+/// A release for the change set, appended to a policy.
+const RELEASE: &str = r#"
+[[downgrade]]
+id = "release.made"
+kind = "consent"
+from = "CONFIDENTIAL"
+to = "INTERNAL"
+destination = "change-set"
+author = "owner"
+"#;
+
+/// A session that writes before and after it reads a CONFIDENTIAL file.
+fn writes(world: &World, release: &str) -> Run {
+    let file = world.path("labelled.toml");
+    std::fs::write(&file, policy("allow", "CONFIDENTIAL") + release).unwrap();
+    let turns = [
+        turn(&[write("early.txt")]),
+        turn(&[bash("echo early > early2.txt; mkdir -p kept; echo x > kept/early.txt")]),
+        turn(&[read("finance/plan.txt")]),
+        turn(&[write("late.txt"), write("finance/new.txt")]),
+        turn(&[bash("echo more >> early2.txt; mv finance/plan.txt plan.txt")]),
+        say("done"),
+    ];
+    let model = world.script(&turns);
+    let patch = text(&world.path("made.patch"));
+    world.headless(&streamed(&model, &["--policy", &text(&file), "--patch", &patch, "look"]))
+}
+
+fn held(files: &Value) -> Vec<String> {
+    let files = files.as_array().unwrap().iter().filter(|file| !file["held"].is_null());
+    files.map(|file| file["path"].as_str().unwrap().to_owned()).collect()
+}
+
+#[test]
+fn a_file_that_knows_more_than_its_path_may_hold_stays_and_the_others_go() {
+    let world = world();
+    let run = writes(&world, "");
+    assert_eq!(run.code, 0, "{}", run.stderr);
+    let made = run.of("changeset")[0];
+    assert_eq!(held(&made["files"]), ["early2.txt", "late.txt", "plan.txt"]);
+    let label = |path: &str| {
+        let files = made["files"].as_array().unwrap();
+        files.iter().find(|file| file["path"] == path).unwrap()["label"]["level"].clone()
+    };
+    assert_eq!((label("early.txt"), label("kept/early.txt")), ("INTERNAL".into(), "INTERNAL".into()));
+    assert_eq!((label("late.txt"), label("finance/new.txt")), ("CONFIDENTIAL".into(), "CONFIDENTIAL".into()));
+    let patch = std::fs::read_to_string(world.path("made.patch")).unwrap();
+    assert!(
+        patch.contains("early.txt") && !patch.contains("late.txt") && !patch.contains("plan.txt"),
+        "{patch}"
+    );
+    let session = run.session();
+    let named = world.output(&["apply", &session, "--files", "late.txt"]);
+    assert_eq!(named.status.code(), Some(4));
+    let said = String::from_utf8_lossy(&named.stderr).into_owned();
+    assert!(said.contains("held") && said.contains("CONFIDENTIAL"), "{said}");
+    let applied = world.json(&["apply", &session, "--json"]);
+    assert_eq!(applied["files"], serde_json::json!(["early.txt", "finance/new.txt", "kept/early.txt"]));
+    assert!(!world.repo().join("late.txt").exists());
+}
+
+#[test]
+fn a_program_releases_nothing_even_under_a_rule() {
+    let world = world();
+    let run = writes(&world, RELEASE);
+    let session = run.session();
+    let without = world.output(&["apply", &session, "--files", "late.txt"]);
+    assert!(String::from_utf8_lossy(&without.stderr).contains("release.made"), "{without:?}");
+    let with = world.output(&["apply", &session, "--files", "late.txt", "--release", "agreed with finance"]);
+    assert_eq!(with.status.code(), Some(4));
+    assert!(String::from_utf8_lossy(&with.stderr).contains("only a person at a terminal"), "{with:?}");
+    assert!(!world.repo().join("late.txt").exists());
+}

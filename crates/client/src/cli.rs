@@ -286,6 +286,9 @@ pub struct ApplyArgs {
     /// The files.
     #[arg(long, value_name = "FILE", num_args = 1.., help = help::APPLY_FILES)]
     pub files: Option<Vec<String>>,
+    /// Why held files may go.
+    #[arg(long, value_name = "REASON", requires = "files", help = help::RELEASE)]
+    pub release: Option<String>,
     /// As JSON.
     #[command(flatten)]
     pub json: JsonArgs,

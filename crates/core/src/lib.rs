@@ -27,6 +27,7 @@
 )]
 
 pub mod args;
+pub mod between;
 pub mod budget;
 pub mod call;
 pub mod command;

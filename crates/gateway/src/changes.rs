@@ -7,6 +7,7 @@ use std::sync::LazyLock;
 use enclos_core::ids::Digest;
 use enclos_core::noun::listed;
 use enclos_core::secret::{Redactor, RedactorError};
+use enclos_core::session::Files;
 use enclos_protocol::card::Flagged;
 use enclos_protocol::changeset::{ChangeSetView, FileView, Hunk, Line, LineKind};
 use enclos_protocol::error::{ApiError, Fault};
@@ -16,6 +17,7 @@ use serde_json::{Value, json};
 use crate::changeset::{
     self, Applied, ApplyError, Cause, ChangeSet, ChangeSetError, Choice, FileChange, Kind, Workspace,
 };
+use crate::held::{self, Levels, Release};
 use crate::session::{Facts, facts};
 
 /// Names of files in one entry of the journal.
@@ -28,6 +30,8 @@ pub(crate) struct Chosen {
     pub files: Option<Vec<String>>,
     /// Flagged ones that are accepted by name.
     pub flagged: Vec<String>,
+    /// Why held ones that are named may go.
+    pub release: Option<Release>,
 }
 
 impl Chosen {
@@ -42,7 +46,8 @@ impl Chosen {
             let message = format!("the change set has no file `{unknown}`");
             return Err(ApiError::new(Fault::Usage, message).hint("its files: enclos diff last --stat"));
         }
-        let plain = set.files.iter().filter(|file| file.flags.is_empty()).map(|file| file.path.clone());
+        let plain = set.files.iter().filter(|file| file.flags.is_empty() && file.held.is_none());
+        let plain = plain.map(|file| file.path.clone());
         let mut paths: BTreeSet<String> = match &files {
             Some(files) => files.iter().cloned().collect(),
             None => plain.collect(),
@@ -57,7 +62,8 @@ impl Chosen {
                 .hint(format!("look at it, then name it: --files {path}")));
         }
         if paths.is_empty() {
-            let message = "there is nothing to apply: every file is flagged and needs a yes of its own";
+            let message =
+                "there is nothing to apply: every file is flagged or held and needs a yes of its own";
             return Err(ApiError::new(Fault::Refused, message).hint("name the files: --files PATH …"));
         }
         Ok(Choice::Files(paths))
@@ -69,9 +75,19 @@ fn failed(error: &ChangeSetError) -> ApiError {
 }
 
 /// Computes the change set of a layer, with its flags.
-pub(crate) fn build(repo: &Path, layer: &Path) -> Result<ChangeSet, ApiError> {
+pub(crate) fn build(repo: &Path, layer: &Path, levels: &Levels) -> Result<ChangeSet, ApiError> {
     let mut workspace = Workspace::open(repo, layer).map_err(|error| failed(&error))?;
-    workspace.build(&flags).map_err(|error| failed(&error))
+    let mut set = workspace.build(&flags).map_err(|error| failed(&error))?;
+    levels.mark(&mut set);
+    Ok(set)
+}
+
+/// What the files of a layer are that a session changed, for the moment before it learns more.
+pub(crate) fn written(repo: &Path, layer: &Path) -> Result<Files, ApiError> {
+    let mut workspace = Workspace::open(repo, layer).map_err(|error| failed(&error))?;
+    let no_flags = |_: &FileChange, _: &str| Vec::new();
+    let set = workspace.build(&no_flags).map_err(|error| failed(&error))?;
+    Ok(set.files.iter().map(|file| (file.path.clone(), file.now().to_owned())).collect())
 }
 
 /// Why a change needs a yes of its own.
@@ -150,6 +166,8 @@ fn file_view(file: &FileChange) -> FileView {
         deletions: file.deletions as u64,
         binary: file.binary,
         flags: file.flags.clone(),
+        label: file.label,
+        held: held::why(file),
     }
 }
 
@@ -178,9 +196,10 @@ pub(crate) fn remarks(root: &Path, set: &ChangeSet) -> Vec<String> {
 }
 
 /// The whole change set, to be shown.
-pub(crate) fn view(repo: &Path, layer: &Path) -> Result<ChangeSetView, ApiError> {
+pub(crate) fn view(repo: &Path, layer: &Path, levels: &Levels) -> Result<ChangeSetView, ApiError> {
     let mut workspace = Workspace::open(repo, layer).map_err(|error| failed(&error))?;
-    let set = workspace.build(&flags).map_err(|error| failed(&error))?;
+    let mut set = workspace.build(&flags).map_err(|error| failed(&error))?;
+    levels.mark(&mut set);
     let mut hunks = Vec::new();
     for file in &set.files {
         let shown = workspace.show(file).map_err(|error| failed(&error))?;
@@ -244,11 +263,11 @@ pub(crate) fn was_shown(session: &Path, digest: &Digest) -> bool {
     std::fs::read_to_string(session.join(SHOWN)).is_ok_and(|shown| shown == digest.as_str())
 }
 
-/// The patch of what is not flagged, and what it omits.
+/// The patch of what is neither flagged nor held, and what it omits.
 pub(crate) fn patch(repo: &Path, layer: &Path, set: &ChangeSet) -> Result<(Vec<u8>, Vec<String>), ApiError> {
     let workspace = Workspace::open(repo, layer).map_err(|error| failed(&error))?;
     let (flagged, plain): (Vec<&FileChange>, Vec<&FileChange>) =
-        set.files.iter().partition(|file| !file.flags.is_empty());
+        set.files.iter().partition(|file| !file.flags.is_empty() || file.held.is_some());
     let choice = Choice::files(plain.iter().map(|file| file.path.as_str()));
     let patch = workspace.patch(set, &choice).map_err(|error| failed(&error))?;
     let too_large = patch.omitted.iter().map(|omitted| omitted.path.clone());
@@ -314,7 +333,8 @@ pub(crate) fn names(choice: &Choice) -> Value {
 pub(crate) fn facts_of(set: &ChangeSet) -> Facts {
     let files = set.files.iter().take(NAMED).map(|file| {
         let size = file.after.as_ref().map(|side| side.size);
-        json!({"path": file.path, "kind": file.kind, "bytes": size, "flags": file.flags})
+        let held = file.held.is_some();
+        json!({"path": file.path, "kind": file.kind, "bytes": size, "flags": file.flags, "label": file.label, "held": held})
     });
     facts([
         ("files", files.collect()),

@@ -13,6 +13,7 @@ mod config;
 mod control;
 mod effects;
 mod explain;
+mod held;
 mod host;
 mod identity;
 mod instructions;

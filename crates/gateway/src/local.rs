@@ -370,9 +370,10 @@ impl Gateway for Local {
         &self,
         session: &SessionId,
         files: Option<Vec<String>>,
+        release: Option<String>,
         at_terminal: bool,
     ) -> Result<AppliedView, ApiError> {
-        self.accept(session, files, at_terminal)
+        self.accept(session, files, release, at_terminal)
     }
 
     async fn undo(

@@ -213,11 +213,13 @@ pub trait Gateway {
     /// What a session made.
     fn diff(&self, session: &SessionId) -> Result<ChangeSetView, ApiError>;
     /// Applies what a session made, as it was shown last: all files that are not flagged, or those named.
+    /// `release`: why held files that are named may go; it counts for a person and under a written rule only.
     /// `at_terminal` says whether a person sits there; else it is the answer of a program, and recorded as such.
     fn apply(
         &self,
         session: &SessionId,
         files: Option<Vec<String>>,
+        release: Option<String>,
         at_terminal: bool,
     ) -> Result<AppliedView, ApiError>;
     /// Puts the workspace of a session back to what it was before its last turn, or just before a call.

@@ -51,7 +51,7 @@ where
 {
     let (gateway, session) = cx.of(&args.id)?;
     let at_terminal = cx.world.tty.input && cx.world.tty.output;
-    let applied = gateway.apply(&session, args.files, at_terminal)?;
+    let applied = gateway.apply(&session, args.files, args.release, at_terminal)?;
     if args.json.json {
         cx.world.json(&applied)?;
     } else {

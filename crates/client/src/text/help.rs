@@ -139,6 +139,9 @@ Examples:
   enclos apply last                            all files that are not flagged
   enclos apply last --files src/lib.rs ci.yml  these files, flagged or not
 ";
+/// `apply --release`.
+pub(crate) const RELEASE: &str =
+    "Release held files that are named, for this reason: a written rule must let a person do so";
 /// `apply --files`.
 pub(crate) const APPLY_FILES: &str = "These files only; a flagged file is applied only when it is named here";
 /// `undo`.

@@ -269,6 +269,11 @@ pub(crate) fn label_raises(raises: &Raises) -> String {
     format!("{} → {}: {}", raises.from, raises.to, raises.forbids)
 }
 
+/// A file that stays here.
+pub(crate) fn held(why: &str) -> String {
+    format!("held: {why}")
+}
+
 /// The session knows more.
 pub(crate) fn label_raised(from: Label, to: Label, source: &str) -> String {
     format!("label {from} → {to} ({source})")

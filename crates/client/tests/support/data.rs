@@ -53,6 +53,8 @@ pub(crate) fn files() -> Vec<FileView> {
         deletions: 1,
         binary: false,
         flags: flags.iter().map(|&flag| flag.to_owned()).collect(),
+        label: None,
+        held: None,
     };
     vec![file("calc.sh", "modified", &[]), file("ci.yml", "added", &["CI configuration"])]
 }

@@ -258,6 +258,7 @@ impl Gateway for Fake {
         &self,
         session: &SessionId,
         files: Option<Vec<String>>,
+        _release: Option<String>,
         _at_terminal: bool,
     ) -> Result<AppliedView, ApiError> {
         self.orders.borrow_mut().push(format!("apply {session} {files:?}"));

@@ -3,11 +3,14 @@
 //! These are the records of the session store: they carry content, so they never leave it. The journal keeps for
 //! each one an entry without content.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::approval::{Approval, Standing};
 use super::background::Cause;
+use super::written::Files;
 use crate::budget::{Exhausted, Limits};
 use crate::call::Canceled;
 use crate::decision::DecidedBy;
@@ -163,6 +166,9 @@ pub enum Event {
         /// The call that reads it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         call: Option<CallId>,
+        /// What the files were that it had changed until then.
+        #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+        written: Files,
     },
     /// What the session made waits for review.
     Reviewing {

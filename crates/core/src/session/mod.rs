@@ -12,6 +12,7 @@ mod history;
 mod next;
 mod questions;
 mod undo;
+mod written;
 
 use std::sync::Arc;
 
@@ -22,6 +23,7 @@ pub use grant::{Asking, Bound, Grant, Pattern, below_workspace};
 pub use history::History;
 pub use next::{End, Next};
 pub use undo::{NothingToUndo, Ran};
+pub use written::{Files, Knowledge};
 
 use questions::Questions;
 
@@ -70,7 +72,7 @@ pub struct Session {
     closed: Option<Outcome>,
     trail: undo::Trail,
     background: background::Background,
-    label: Label,
+    knowledge: Knowledge,
 }
 
 /// Where the turn is.
@@ -152,7 +154,7 @@ impl Session {
             closed: None,
             trail: undo::Trail::default(),
             background: background::Background::default(),
-            label: Label::LOWEST,
+            knowledge: Knowledge::at_first(),
         }
     }
 
@@ -235,8 +237,8 @@ impl Session {
             | Event::ExtensionGranted { .. }
             | Event::ExtensionRefused { .. } => self.extension(now_us, event),
             Event::Restored => self.restored(now_us),
-            Event::Raised { label, .. } => {
-                self.learn(*label);
+            Event::Raised { label, written, .. } => {
+                self.knowledge.learn(*label, written);
                 Ok(())
             }
             Event::Reviewing { digest } => {
@@ -269,15 +271,11 @@ impl Session {
         Ok(())
     }
 
-    fn learn(&mut self, label: Label) {
-        self.label = self.label.join(label);
-    }
-
     fn said(&mut self, now_us: i64, text: &str, by: &DecidedBy) -> Result<(), Impossible> {
         if !self.calls.is_empty() {
             return Err(Impossible::Misplaced("a message while calls are open"));
         }
-        self.learn(label_of_message(by));
+        self.knowledge.learn(label_of_message(by), &Files::new());
         self.history.said(text);
         self.trail.said();
         if self.settings.afresh_at_message {
@@ -394,7 +392,12 @@ impl Session {
 
     /// What it knows. It only rises: there is no event that lowers it.
     pub fn label(&self) -> Label {
-        self.label
+        self.knowledge.label()
+    }
+
+    /// What it knows, and what its files were before each rise.
+    pub fn knowledge(&self) -> &Knowledge {
+        &self.knowledge
     }
 
     /// Its budget.

@@ -43,8 +43,8 @@ pub(crate) use ignored::Ignored;
 pub use lines::LineKind;
 pub use merge::Clash;
 pub use model::{
-    ChangeSet, Choice, FLAG_LINK_LEAVES_TREE, FLAG_NEW_EXECUTE_BIT, FLAG_PRIVILEGED_BITS, FileChange, Kind,
-    Known, Mode, Side,
+    ChangeSet, Choice, FLAG_LINK_LEAVES_TREE, FLAG_NEW_EXECUTE_BIT, FLAG_PRIVILEGED_BITS, FileChange, Held,
+    Kind, Known, Mode, Side,
 };
 pub use patch::{Omitted, Patch};
 pub use show::{Hunk, Line, Shown, compare, unified};

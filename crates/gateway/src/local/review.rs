@@ -11,8 +11,10 @@ use enclos_protocol::changeset::{AppliedView, ChangeSetView};
 use enclos_protocol::error::{ApiError, Fault};
 
 use super::{Local, Sealed};
+use crate::held::{Levels, Release};
 use crate::host::Elsewhere;
-use crate::session;
+use crate::policies::Choice;
+use crate::session::{self, Made};
 use crate::sessions::{self, of_store};
 use crate::{changes, undo};
 
@@ -53,11 +55,20 @@ impl Local {
         Ok(())
     }
 
+    /// What is asked about each file that a session changed, under the policy in force.
+    fn levels(&self, session: &SessionId, repo: &Path) -> Result<Levels, ApiError> {
+        let sealed = self.sealed(session)?;
+        let choice = Choice { preset: sealed.preset.as_deref(), files: &sealed.policy, repo: Some(repo) };
+        let (_, policy) = self.settled(choice)?;
+        Ok(Levels::of(&session::replay(&self.store()?, session)?, &policy))
+    }
+
     /// What a session made, noted as shown.
     pub(super) fn shown(&self, session: &SessionId) -> Result<ChangeSetView, ApiError> {
         let (repo, layer) = self.made_by(session)?;
         self.whole(session)?;
-        let view = session::view(&repo, &layer)?;
+        let levels = self.levels(session, &repo)?;
+        let view = session::view(Made { repo: &repo, layer: &layer, levels: &levels })?;
         changes::remember_shown(&self.places.session(session), &view.digest)?;
         Ok(view)
     }
@@ -67,11 +78,14 @@ impl Local {
         &self,
         session: &SessionId,
         files: Option<Vec<String>>,
+        release: Option<String>,
         at_terminal: bool,
     ) -> Result<AppliedView, ApiError> {
         let (repo, layer) = self.made_by(session)?;
         let lease = self.take(session)?;
-        let set = session::change_set(&repo, &layer)?;
+        let levels = self.levels(session, &repo)?;
+        let made = Made { repo: &repo, layer: &layer, levels: &levels };
+        let set = session::change_set(made)?;
         let state = session::replay(&self.store()?, session)?;
         undo::whole(&state, session)?;
         let told = state.review() == Some(&set.digest);
@@ -81,10 +95,11 @@ impl Local {
                 .hint(format!("look at it first: enclos diff {session}")));
         }
         // On the command line a file is accepted by naming it, a flagged one too.
-        let chosen = changes::Chosen { flagged: files.clone().unwrap_or_default(), files };
+        let release = release.map(|reason| Release { reason });
+        let chosen = changes::Chosen { flagged: files.clone().unwrap_or_default(), files, release };
         // A person answers at a terminal; what comes through a pipe is a program's answer.
         let by = if at_terminal { self.human() } else { DecidedBy::Automation(RuleId::new("cli.apply")) };
-        let (view, record) = session::accept(&lease, &self.clock, &repo, &layer, &set.digest, &chosen, &by)?;
+        let (view, record) = session::accept(&lease, &self.clock, made, &set.digest, &chosen, &by)?;
         let applied = enclos_store::Record {
             kind: "changeset.applied".to_owned(),
             time_us: self.clock.now_us(),
@@ -94,7 +109,7 @@ impl Local {
         lease.append_wait(vec![applied]).map_err(|error| of_store(&error))?;
         if !view.left.is_empty() {
             // What is left was shown with the rest, and is named again in the answer.
-            let rest = session::change_set(&repo, &layer)?;
+            let rest = session::change_set(made)?;
             changes::remember_shown(&self.places.session(session), rest.digest.as_str())?;
         }
         if view.left.is_empty() {

@@ -114,7 +114,9 @@ fn of_event(event: &Event, key: &CommitKey) -> (&'static str, Map<String, Value>
         Event::ExtensionGranted { by } => ("extension.granted", facts([("by", json(by))])),
         Event::ExtensionRefused { by } => ("extension.refused", facts([("by", json(by))])),
         Event::Restored => ("session.restored", Map::new()),
-        Event::Raised { label, source, call } => ("label.raised", raised(*label, source, call.as_ref(), key)),
+        Event::Raised { label, source, call, written: _ } => {
+            ("label.raised", raised(*label, source, call.as_ref(), key))
+        }
         Event::Reviewing { digest } => {
             ("changeset.made", facts([("digest", json(&key.digest(digest.as_str().as_bytes())))]))
         }

@@ -7,7 +7,7 @@ use enclos_core::ids::CallId;
 use enclos_core::ids::RuleId;
 use enclos_core::label::{Label, Level, Provenance};
 use enclos_core::policy::{Decision, Raise, Scope};
-use enclos_core::session::Event;
+use enclos_core::session::{Event, Files};
 use enclos_core::verdict::Verdict;
 use enclos_protocol::card::Raises;
 use enclos_protocol::event::Body;
@@ -16,8 +16,9 @@ use enclos_sandbox::FileOp;
 use super::handle::of;
 use super::record::Facts;
 use super::{Exit, Finish, Halt, Live};
-use crate::changes::in_workspace;
+use crate::changes::{self, in_workspace};
 use crate::effects::Action;
+use crate::held::Levels;
 
 impl Live {
     /// The session learns something. Nothing is recorded where it knows as much already.
@@ -31,10 +32,27 @@ impl Live {
         if from.covers(label) {
             return Ok(());
         }
+        let written = if label.level() > from.level() { self.written().await } else { Files::new() };
         let of = call.as_ref().and_then(|call| self.find(call)).map(|call| of(&call));
-        self.record(Event::Raised { label, source: source.clone(), call }, Facts::new()).await?;
+        self.record(Event::Raised { label, source: source.clone(), call, written }, Facts::new()).await?;
         self.teller.tell(Body::LabelRaised { from, to: self.state.label(), source, of });
         Ok(())
+    }
+
+    /// What the session changed so far, so that its files do not count as knowing what it only learns now. Where that
+    /// cannot be found out they do.
+    async fn written(&self) -> Files {
+        let (root, layer, elsewhere) = (self.repo.root.clone(), self.layer.clone(), self.elsewhere.clone());
+        let found = tokio::task::spawn_blocking(move || {
+            elsewhere.map_or(Ok(()), |elsewhere| elsewhere.fetch())?;
+            changes::written(&root, &layer)
+        });
+        found.await.ok().and_then(Result::ok).unwrap_or_default()
+    }
+
+    /// What is asked about each file of the change set.
+    pub(super) fn levels(&self) -> Levels {
+        Levels::of(&self.state, &self.policy)
     }
 
     /// An open sandbox shows the project: the session has its level, and its text's provenance.

@@ -56,7 +56,7 @@ pub(crate) use open::{Again, Opening, admitted, facts_of_end, open, plan, resume
 pub(crate) use orders::{Orders, Remote};
 pub(crate) use past::{Past, replay};
 pub(crate) use record::{Facts, record_beside, session_state};
-pub(crate) use review::{accept, change_set, close_quietly, discard, view};
+pub(crate) use review::{Made, accept, change_set, close_quietly, discard, view};
 pub(crate) use wait::budget_view;
 
 /// A session at work.
@@ -91,6 +91,8 @@ pub(crate) struct Live {
     keeper: Option<crate::undo::Keeper>,
     /// Whether it was told that the last moment is not kept.
     told_no_way_back: bool,
+    /// Whether a person took it up, which grants an extension once one is needed.
+    taken_up: bool,
     board: background::Board,
     sandbox: Arc<Workplace>,
     /// Where the layer is, when that is not here.
@@ -204,7 +206,11 @@ impl Live {
         if let Some(finish) = self.out_of_place() {
             return Ok(Flow::Finish(finish));
         }
-        match self.state.next(self.clock.now_us()) {
+        let next = self.state.next(self.clock.now_us());
+        if self.goes_on(&next).await? {
+            return Ok(Flow::On);
+        }
+        match next {
             Next::AskModel => match self.model_not_cleared() {
                 Some(finish) => Ok(Flow::Finish(finish)),
                 None => self.ask_model().await,

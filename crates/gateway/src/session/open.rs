@@ -13,7 +13,7 @@ use enclos_core::call::Call;
 use enclos_core::decision::DecidedBy;
 use enclos_core::ids::SessionId;
 use enclos_core::policy::{Caller, Mounts, OnAsk as PolicyOnAsk, Policy, Role, Surface, Tool as PolicyTool};
-use enclos_core::session::{Event, Outcome, Phase, Session, Settings};
+use enclos_core::session::{Event, Next, Outcome, Phase, Session, Settings};
 use enclos_protocol::api::{Answering, Attached, OnAsk};
 use enclos_protocol::error::{ApiError, Fault};
 use enclos_protocol::event::{Body, Event as Told, Opened, Speaker};
@@ -240,8 +240,8 @@ pub(crate) struct Again {
 
 /// Takes a session up again: folds its events, opens a new sandbox on its layer, and lets it go on.
 ///
-/// Taking up is an act of the person: it grants the next extension to a session that was interrupted with budget
-/// left, and with `--extend` to one that stopped because it was spent.
+/// Taking up is an act of the person: where there is something to go on with, it grants the next extension to a session that
+/// was interrupted with budget left, and with `--extend` to one that stopped because it was spent.
 pub(crate) async fn resume(lease: Lease, opening: Opening, again: Again) -> Result<Attached, ApiError> {
     let started = std::time::Instant::now();
     let Past { state, last_call, .. } = Past::read(&opening.store, lease.session())?;
@@ -250,7 +250,7 @@ pub(crate) async fn resume(lease: Lease, opening: Opening, again: Again) -> Resu
         return Err(ApiError::new(Fault::Usage, message).hint("start a new one with: enclos run \"task\""));
     }
     let now_us = opening.clock.now_us();
-    let had_budget = state.budget().left(now_us).is_ok();
+    let had_budget = state.budget().was_left(now_us);
     let extend = again.extend || had_budget;
     let (mut live, attached) = assemble(lease, state, opening, started).await?;
     live.next_call = last_call + 1;
@@ -267,15 +267,7 @@ impl Live {
             self.teller
                 .notice(format!("background commands are gone with the old sandbox: {}", gone.join(", ")));
         }
-        if extend && self.state.budget().extensions_left() > 0 {
-            let by = self.speaker();
-            self.record(Event::ExtensionGranted { by: by.clone() }, Facts::new()).await?;
-            self.teller.tell(Body::ExtensionDecided { granted: true, decided_by: by });
-            let left = self.state.budget().extensions_left();
-            self.teller.notice(format!(
-                "a budget ends with its process: taking the session up granted the next extension, {left} left"
-            ));
-        }
+        self.taken_up = extend;
         if let Some(text) = message {
             self.queued.push(text);
         }
@@ -283,6 +275,28 @@ impl Live {
         self.show_pending().await?;
         self.tell_budget();
         Ok(())
+    }
+
+    /// Taking a session up is the person's wish that it goes on: it grants the next extension once there is something to be
+    /// done for which nothing is left, so that a mere look costs none. True when it did.
+    pub(super) async fn goes_on(&mut self, next: &Next) -> Result<bool, Halt> {
+        let needed = match next {
+            Next::AskExtension(_) => true,
+            Next::Judge(_) => self.state.budget().left(self.clock.now_us()).is_err(),
+            Next::AskModel | Next::Wait | Next::EndOfTurn(_) | Next::Nothing => false,
+        };
+        if !needed || self.state.budget().extensions_left() == 0 || !std::mem::take(&mut self.taken_up) {
+            return Ok(false);
+        }
+        let by = self.speaker();
+        self.record(Event::ExtensionGranted { by: by.clone() }, facts([("through", json!("resume"))]))
+            .await?;
+        self.teller.tell(Body::ExtensionDecided { granted: true, decided_by: by });
+        let left = self.state.budget().extensions_left();
+        self.teller.notice(format!(
+            "a budget ends with its process: taking the session up grants the next extension, {left} left"
+        ));
+        Ok(true)
     }
 
     /// Shows the cards of questions that are still pending; one that is about something else by now is asked anew.
@@ -389,6 +403,7 @@ async fn assemble(
         base: Some(base),
         keeper: None,
         told_no_way_back: false,
+        taken_up: false,
         board: super::background::Board::default(),
         sandbox: Arc::new(sandbox),
         elsewhere,

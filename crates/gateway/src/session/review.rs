@@ -19,8 +19,9 @@ use super::entry::facts;
 use super::record::Facts;
 use super::{Exit, Finish, Flow, Halt, Live, open, record};
 use crate::changes;
-use crate::changeset::ChangeSet;
+use crate::changeset::{ChangeSet, Choice};
 use crate::clock::Clock;
+use crate::held::{self, Levels};
 
 impl Live {
     /// The turn is over: what came of it is shown, and the person is waited for.
@@ -161,9 +162,10 @@ impl Live {
     /// Computes the change set beside the loop: an order to stop, leave or interrupt does not wait for it.
     async fn computed(&mut self) -> Result<Result<ChangeSet, Order>, Halt> {
         let (root, layer, elsewhere) = (self.repo.root.clone(), self.layer.clone(), self.elsewhere.clone());
+        let levels = self.levels();
         let mut computing = tokio::task::spawn_blocking(move || {
             elsewhere.map_or(Ok(()), |elsewhere| elsewhere.fetch())?;
-            change_set(&root, &layer)
+            change_set(Made { repo: &root, layer: &layer, levels: &levels })
         });
         loop {
             tokio::select! {
@@ -253,8 +255,10 @@ impl Live {
         flagged: Vec<String>,
         by: DecidedBy,
     ) -> Result<Flow, Halt> {
-        let chosen = changes::Chosen { files, flagged };
-        let done = accept(&self.lease, &self.clock, &self.repo.root, &self.layer, digest, &chosen, &by);
+        let chosen = changes::Chosen { files, flagged, release: None };
+        let levels = self.levels();
+        let made = Made { repo: &self.repo.root, layer: &self.layer, levels: &levels };
+        let done = accept(&self.lease, &self.clock, made, digest, &chosen, &by);
         match done {
             Ok((view, record)) => {
                 let merged = if view.merged.is_empty() { "" } else { ", some merged three-way" };
@@ -312,14 +316,22 @@ impl Live {
     }
 }
 
+/// Where a session's work is, and what its files know.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Made<'a> {
+    pub repo: &'a Path,
+    pub layer: &'a Path,
+    pub levels: &'a Levels,
+}
+
 /// What a session made, computed anew from its layer.
-pub(crate) fn change_set(repo: &Path, layer: &Path) -> Result<ChangeSet, ApiError> {
-    changes::build(repo, layer)
+pub(crate) fn change_set(made: Made<'_>) -> Result<ChangeSet, ApiError> {
+    changes::build(made.repo, made.layer, made.levels)
 }
 
 /// What a session made, to be shown.
-pub(crate) fn view(repo: &Path, layer: &Path) -> Result<ChangeSetView, ApiError> {
-    changes::view(repo, layer)
+pub(crate) fn view(made: Made<'_>) -> Result<ChangeSetView, ApiError> {
+    changes::view(made.repo, made.layer, made.levels)
 }
 
 /// Applies the chosen files to the person's tree, all or nothing. The intent is in the journal before the first
@@ -327,13 +339,12 @@ pub(crate) fn view(repo: &Path, layer: &Path) -> Result<ChangeSetView, ApiError>
 pub(crate) fn accept(
     lease: &Lease,
     clock: &Clock,
-    repo: &Path,
-    layer: &Path,
+    made: Made<'_>,
     digest: &Digest,
     chosen: &changes::Chosen,
     by: &DecidedBy,
 ) -> Result<(AppliedView, Facts), ApiError> {
-    let set = change_set(repo, layer)?;
+    let set = change_set(made)?;
     if set.digest != *digest {
         return Err(ApiError::new(
             Fault::Refused,
@@ -341,6 +352,7 @@ pub(crate) fn accept(
         ));
     }
     let choice = chosen.resolve(&set)?;
+    let released = released(lease, &set, &choice, chosen, by)?;
     let intent = enclos_store::Record {
         kind: "changeset.accepted".to_owned(),
         time_us: clock.now_us(),
@@ -349,11 +361,12 @@ pub(crate) fn accept(
             ("by", json!(by)),
             ("files", changes::names(&choice)),
             ("flagged", json!(chosen.flagged.len())),
+            ("released", released),
         ]),
         ..enclos_store::Record::default()
     };
     lease.append_wait(vec![intent]).map_err(|error| ApiError::new(Fault::Internal, error.to_string()))?;
-    let applied = changes::apply(repo, layer, &set, &choice)?;
+    let applied = changes::apply(made.repo, made.layer, &set, &choice)?;
     let left: Vec<String> =
         set.files.iter().filter(|file| !choice.holds(&file.path)).map(|file| file.path.clone()).collect();
     let record = facts([
@@ -368,6 +381,30 @@ pub(crate) fn accept(
     let files: Vec<String> =
         applied.written.into_iter().chain(applied.removed).chain(applied.unchanged).collect();
     Ok((AppliedView { files, merged: applied.merged, left, session_state }, record))
+}
+
+/// Which of the chosen files are released, under which rule and why, for the journal.
+fn released(
+    lease: &Lease,
+    set: &ChangeSet,
+    choice: &Choice,
+    chosen: &changes::Chosen,
+    by: &DecidedBy,
+) -> Result<serde_json::Value, ApiError> {
+    let by_person = matches!(by, DecidedBy::Human(_));
+    let mut uses = Vec::new();
+    for file in set.chosen(choice) {
+        let Some(rule) = held::may_go(file, chosen.release.as_ref(), by_person)? else { continue };
+        let reason = chosen.release.as_ref().map_or("", |release| release.reason.as_str());
+        uses.push(json!({
+            "path": file.path,
+            "rule": rule,
+            "label": file.label,
+            "to": file.held.as_ref().map(|held| held.path),
+            "reason": {"bytes": reason.len(), "digest": lease.commit_key().digest(reason.as_bytes())},
+        }));
+    }
+    Ok(uses.into())
 }
 
 /// Closes a session whose loop is not at work, with its change set refused.
