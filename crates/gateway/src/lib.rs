@@ -21,6 +21,7 @@ mod journal;
 mod lab;
 mod local;
 mod machine;
+mod masks;
 mod outside;
 pub mod places;
 mod policies;
