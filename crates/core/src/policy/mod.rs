@@ -39,7 +39,7 @@ pub use lab::{
     Answer, Case, CellChange, Difference, Direction, ExampleResult, RuleChange, Seen, SettingChange, Where,
     cases_at, read_cases,
 };
-pub use labels::{Labels, ModelClearance, PROJECT_LEVEL, PathLevel, Raise};
+pub use labels::{Labels, ModelClearance, PROJECT_LEVEL, PathLevel, PathLevels, Raise};
 pub use preset::{Preset, UnknownPreset};
 pub use scope::{Layer, MAX_BYTES, MAX_REPOSITORY_BYTES, Scope};
 pub use settings::{

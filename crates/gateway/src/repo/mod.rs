@@ -8,6 +8,7 @@ mod apart;
 mod hidden;
 mod index;
 mod keys;
+mod masked;
 mod nested;
 
 use std::os::unix::fs::MetadataExt;
@@ -20,7 +21,8 @@ use crate::places::Places;
 pub(crate) use admitted::Admitted;
 pub(crate) use apart::Apart;
 pub(crate) use hidden::{names, note};
-pub(crate) use keys::holds_key;
+pub(crate) use keys::{Keys, holds_key};
+pub(crate) use masked::Masked;
 
 /// A repository that may be worked on.
 #[derive(Clone, Debug)]
@@ -40,6 +42,8 @@ pub(crate) struct Shown {
     pub dependencies: Vec<PathBuf>,
     /// Remarks, a sentence each.
     pub notes: Vec<String>,
+    /// The files and links that are shown, those of dependencies left out.
+    pub files: Vec<masked::Seen>,
 }
 
 impl Repo {

@@ -44,6 +44,7 @@ use crate::clock::Clock;
 use crate::control::Control;
 use crate::effects::Report;
 use crate::host::Elsewhere;
+use crate::masks::Masks;
 use crate::repo::Repo;
 use crate::tell::Teller;
 use crate::workplace::Workplace;
@@ -99,6 +100,8 @@ pub(crate) struct Live {
     taken_up: bool,
     board: background::Board,
     sandbox: Arc<Workplace>,
+    /// What is not shown in it until the session knows as much.
+    masks: Masks,
     /// Where the layer is, when that is not here.
     elsewhere: Option<Elsewhere>,
     teller: Teller,

@@ -39,6 +39,7 @@ use crate::config::Config;
 use crate::control::Control;
 use crate::effects;
 use crate::identity::Person;
+use crate::masks::History;
 use crate::policies::Sources;
 use crate::repo::{Admitted, Repo, Shown};
 use crate::tell::Teller;
@@ -165,6 +166,7 @@ pub(crate) fn plan(
         owner: None,
         layer: layer.to_path_buf(),
         hidden: Vec::new(),
+        masked: Vec::new(),
         git: repo.git.clone(),
         mounts,
         environment,
@@ -362,14 +364,20 @@ async fn assemble(
         Ok(admitted) => opening.repo.survey(opening.person.uid, &admitted),
         Err(error) => return Err(place::not_opened(&lease, &opening, error)),
     };
-    let place = match opening.host.take() {
-        None => place::here(&opening, &layer, shown),
-        Some(host) => place::there(&lease, &opening, &layer, &shown, host),
+    let masks = match place::masks(&opening, &layer, &shown) {
+        Ok(masks) => masks,
+        Err(error) => return Err(place::not_opened(&lease, &opening, error)),
     };
-    let Placed { sandbox, elsewhere, backend, names, notes } = match place {
+    let place = match opening.host.take() {
+        None => place::here(&opening, &layer, shown, &masks),
+        Some(host) => place::there(&lease, &opening, &layer, &shown, &masks, host),
+    };
+    let Placed { sandbox, elsewhere, backend, names, mut notes } = match place {
         Ok(placed) => placed,
         Err(error) => return Err(place::not_opened(&lease, &opening, error)),
     };
+    let (masks, history) = masks;
+    notes.extend(masks.notes(&opening.policy.settings().labels.of_paths(), &history));
     let base = record_base(&opening.repo, &layer);
     let (listener, events) = mpsc::unbounded_channel::<Told>();
     let (reporter, reports) = mpsc::unbounded_channel();
@@ -413,6 +421,7 @@ async fn assemble(
         taken_up: false,
         board: super::background::Board::default(),
         sandbox: Arc::new(sandbox),
+        masks,
         elsewhere,
         teller,
         orders: Orders::new(inbox, opening.remote, ear),
@@ -420,7 +429,7 @@ async fn assemble(
         reports,
         reporter,
     };
-    live.opened(told, &backend, started).await.map_err(|halt| internal(&halt))?;
+    live.opened(told, &backend, &history, started).await.map_err(|halt| internal(&halt))?;
     Ok((live, attached))
 }
 
@@ -430,6 +439,7 @@ impl Live {
         &mut self,
         mut told: Opened,
         backend: &Backend,
+        history: &History,
         started: std::time::Instant,
     ) -> Result<(), Halt> {
         let report = self.sandbox.report();
@@ -442,6 +452,10 @@ impl Live {
             ("workspace", workspace::journaled(&report.workspace)),
             ("toolchains", json!(told.toolchains)),
         ]);
+        if self.masks.is_any() || *history != History::Whole {
+            entry.insert("masked".to_owned(), json!(self.masks.is_any()));
+            entry.insert("history".to_owned(), json!(history.word()));
+        }
         entry.extend(backend::told(backend));
         // What a host says is its own claim, and is journaled as such.
         if let Some(claim) = self.sandbox.claim() {
@@ -451,7 +465,8 @@ impl Live {
         told.budget = self.budget_view();
         told.open_ms = started.elapsed().as_secs_f64() * 1e3;
         self.teller.tell(Body::Opened(told));
-        self.know_project().await
+        self.know_project().await?;
+        self.unmask().await
     }
 }
 
