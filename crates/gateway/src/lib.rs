@@ -16,6 +16,7 @@ mod explain;
 mod host;
 mod identity;
 mod instructions;
+mod isolation;
 mod journal;
 mod lab;
 mod local;

@@ -8,6 +8,7 @@ use crate::launch::{self, Given, Launch};
 use crate::oci::{self, Oci};
 use crate::plan::{Access, Backend, Limits, Plan};
 use crate::platform::{self, Identity};
+use crate::quota::Quota;
 use crate::report::{Enforcer, Level, Report, Workspace};
 use crate::sandbox::{Life, Sandbox};
 use crate::state::{self, Layer};
@@ -105,6 +106,12 @@ fn attempt(plan: &Plan, start: Instant, since: Option<String>) -> Result<Sandbox
         unopened
     })?;
     put_limits_in_force(&life)?;
+    if identity == Identity::Root {
+        match Quota::hold(&life.layer.directory, life.layer.owner.0, plan.limits.disk_bytes) {
+            Ok(quota) => life.quota = Some(quota),
+            Err(error) => life.groups.missing.push(format!("disk quota: {error}")),
+        }
+    }
     let report = report(&life, identity, ready, made.workspace, start);
     Ok(Sandbox::new(life, plan.limits.clone(), report))
 }
@@ -213,7 +220,9 @@ fn report(life: &Life, identity: Identity, ready: Ready, workspace: Workspace, s
     let groups = &life.groups;
     let mut missing = groups.missing.clone();
     missing.extend(ready.remarks.into_iter().map(|remark| format!("mounts: {remark}")));
-    missing.push("disk: held by a limit on each file and the watchdog, not by a quota".into());
+    if life.quota.is_none() {
+        missing.push("disk: held by a limit on each file and the watchdog, not by a quota".into());
+    }
     match identity {
         Identity::Root => {}
         Identity::User(0, _) => missing.push(
@@ -225,7 +234,7 @@ fn report(life: &Life, identity: Identity, ready: Ready, workspace: Workspace, s
         }
     }
     Report {
-        level: Level::Standard,
+        level: if missing.is_empty() { Level::Hard } else { Level::Standard },
         opened_in: start.elapsed(),
         host_uid: life.layer.owner.0,
         landlock_abi: ready.landlock_abi,
@@ -233,7 +242,7 @@ fn report(life: &Life, identity: Identity, ready: Ready, workspace: Workspace, s
         memory: groups.memory.unwrap_or(Enforcer::Watchdog),
         processes: groups.processes.unwrap_or(Enforcer::Rlimit),
         cpus: groups.cpus.unwrap_or(Enforcer::Affinity),
-        disk: Enforcer::Watchdog,
+        disk: if life.quota.is_some() { Enforcer::Quota } else { Enforcer::Watchdog },
         missing,
     }
 }

@@ -6,6 +6,7 @@ use crate::error::{FileError, RunError};
 use crate::launch::Started;
 use crate::oci::Container;
 use crate::plan::Limits;
+use crate::quota::Quota;
 use crate::report::Report;
 use crate::state::{self, Layer};
 use crate::{call, life, run};
@@ -31,7 +32,7 @@ pub struct Sandbox {
 }
 
 /// A started init with all that goes away with it, in this order: processes, what they threw away, the container, control
-/// groups.
+/// groups, the disk quota.
 #[derive(Debug)]
 pub(crate) struct Life {
     pub(crate) shared: Arc<Shared>,
@@ -39,6 +40,7 @@ pub(crate) struct Life {
     pub(crate) container: Option<Container>,
     pub(crate) layer: Layer,
     pub(crate) groups: Groups,
+    pub(crate) quota: Option<Quota>,
     limits_in_force: Mutex<InForce>,
 }
 
@@ -76,6 +78,7 @@ impl Life {
             container: None,
             layer,
             groups: Groups::default(),
+            quota: None,
             limits_in_force: Mutex::new(InForce::Yes),
         }
     }
