@@ -173,26 +173,23 @@ fn wait_until_ready(life: &Life) -> Result<Ready, Unopened> {
     }
 }
 
-/// Moves the init into its groups, then hands it their counters: only after that it makes children.
+/// Hands the init the ways into its groups, and their counters: only after that it makes children. The caller goes on
+/// meanwhile; [`Life`] hears whether it went in before anything is run.
 fn put_limits_in_force(life: &Life) -> Result<(), OpenError> {
     let what = "putting the limits in force";
     let groups = &life.groups;
-    let which =
-        Counters { memory: groups.memory_counter.is_some(), processes: groups.process_counter.is_some() };
+    let ways_in = groups.ways_in().at(Step::Limits, what)?;
+    let which = Counters {
+        memory: groups.memory_counter.is_some(),
+        processes: groups.process_counter.is_some(),
+        ways_in: u8::try_from(ways_in.len()).unwrap_or(u8::MAX),
+    };
     let body = serde_json::to_vec(&which).at(Step::Limits, what)?;
-    let counters: Vec<OwnedFd> = [&groups.memory_counter, &groups.process_counter]
-        .into_iter()
-        .flatten()
-        .map(OwnedFd::try_clone)
-        .collect::<Result<_, _>>()
-        .at(Step::Limits, what)?;
-    let door = groups.door();
-    life.put_in_force(move |started| {
-        door.enter(started.pid)?;
-        let fds: Vec<_> = counters.iter().map(AsFd::as_fd).collect();
-        channel::send(&started.control, Kind::Counters, 0, &body, &fds)
-    })
-    .at(Step::Limits, what)
+    let counters = [&groups.memory_counter, &groups.process_counter];
+    let fds: Vec<_> = counters.into_iter().flatten().chain(&ways_in).map(AsFd::as_fd).collect();
+    channel::send(&life.shared.started.control, Kind::Counters, 0, &body, &fds).at(Step::Limits, what)?;
+    life.limits_are_coming();
+    Ok(())
 }
 
 /// Keeps the init, and so all that come of it, to `count` of the processors allowed so far, chosen by chance so that
