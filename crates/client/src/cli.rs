@@ -133,6 +133,9 @@ pub enum LowCommand {
     /// Throws a change set away.
     #[command(about = help::DISCARD, before_help = help::DISCARD_EXAMPLES)]
     Discard(OneArgs),
+    /// Erases a session.
+    #[command(about = help::RESET, before_help = help::RESET_EXAMPLES)]
+    Reset(OneArgs),
     /// Questions to the policy.
     #[command(about = help::POLICY, subcommand)]
     Policy(PolicyCommand),

@@ -37,6 +37,7 @@ pub mod flow;
 pub mod ids;
 pub mod label;
 pub mod lineage;
+pub mod mask;
 pub mod model;
 mod near;
 pub mod noun;

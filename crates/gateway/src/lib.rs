@@ -22,6 +22,7 @@ mod lab;
 mod lineage;
 mod local;
 mod machine;
+mod masks;
 mod outside;
 pub mod places;
 mod policies;

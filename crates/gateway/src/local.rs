@@ -416,6 +416,10 @@ impl Gateway for Local {
         undo::undo(self.undoing(&store, &lease, repo), to, by).await
     }
 
+    fn reset(&self, session: &SessionId, confirmed: bool, at_terminal: bool) -> Result<(), ApiError> {
+        self.begin_anew(session, confirmed, at_terminal)
+    }
+
     fn discard(&self, session: &SessionId) -> Result<(), ApiError> {
         self.throw_away(session)
     }

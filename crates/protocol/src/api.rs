@@ -130,13 +130,16 @@ pub enum PolicyChange {
     /// The text of an earlier version: of this number, else of the one before the newest.
     Rollback(Option<u64>),
     /// No policy of its own any more.
-    Remove,
+    Remove {
+        /// Even where something becomes looser by it.
+        loosen: bool,
+    },
 }
 
 /// A question about a command.
 #[derive(Clone, Debug, Default)]
 pub struct CommandQuestion {
-    /// The verdict of `bash` without any rule; `allow` when neither it nor a preset is given.
+    /// The verdict of `bash` without any rule; no policy counts then. Without it the policy that is named, or the one in force.
     pub base: Option<String>,
     /// A preset, whose rules then apply.
     pub preset: Option<String>,
@@ -234,6 +237,9 @@ pub trait Gateway {
     ) -> impl Future<Output = Result<UndoneView, ApiError>>;
     /// Throws away what a session made.
     fn discard(&self, session: &SessionId) -> Result<(), ApiError>;
+    /// Ends a session for good and erases all that it said and made; what begins anew knows nothing. Only a person at a
+    /// terminal does it, and only once they `confirmed` it.
+    fn reset(&self, session: &SessionId, confirmed: bool, at_terminal: bool) -> Result<(), ApiError>;
     /// Reads policy files and their examples.
     fn policy_check(&self, files: &[PathBuf]) -> Result<PolicyReport, ApiError>;
     /// Changes the policy of a scope (`instance`, `group PATH`, `project PATH`), once it is checked. Sessions at work

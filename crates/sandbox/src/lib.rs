@@ -31,6 +31,7 @@ mod sandbox;
 mod state;
 mod system;
 pub mod toolchains;
+mod unmask;
 
 pub use background::{BACKGROUND_COMMANDS, Background, End, Part};
 pub use command::{Command, Counted, Exit, Keep, Killed, Stream};
@@ -46,3 +47,4 @@ pub use probe::{Check, Outcome, probe};
 pub use report::{Copied, Enforcer, Level, Report, Workspace};
 pub use sandbox::{Killer, Sandbox};
 pub use state::remove_layer;
+pub use unmask::{UNMASKED_BYTES, Unmasked};

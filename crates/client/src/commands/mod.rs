@@ -86,6 +86,7 @@ where
         LowCommand::Apply(args) => changes::apply(&mut cx, args),
         LowCommand::Undo(args) => changes::undo(&mut cx, args).await,
         LowCommand::Discard(args) => changes::discard(&mut cx, &args),
+        LowCommand::Reset(args) => changes::reset(&mut cx, &args),
         LowCommand::Policy(PolicyCommand::Check(args)) => policy::check(&mut cx, &args),
         LowCommand::Policy(PolicyCommand::Test(args)) => lab::test(&mut cx, &args),
         LowCommand::Policy(PolicyCommand::Diff(args)) => lab::diff(&mut cx, &args),

@@ -291,6 +291,11 @@ impl Gateway for Fake {
         })
     }
 
+    fn reset(&self, session: &SessionId, _confirmed: bool, _at_terminal: bool) -> Result<(), ApiError> {
+        self.orders.borrow_mut().push(format!("reset {session}"));
+        Ok(())
+    }
+
     fn discard(&self, session: &SessionId) -> Result<(), ApiError> {
         self.orders.borrow_mut().push(format!("discard {session}"));
         Ok(())
@@ -323,6 +328,7 @@ impl Gateway for Fake {
             overruled: vec!["the rule `free` counts no more".to_owned()],
             removed: false,
             restored: None,
+            looser: Vec::new(),
         })
     }
 

@@ -44,6 +44,7 @@ use crate::clock::Clock;
 use crate::control::Control;
 use crate::effects::Report;
 use crate::host::Elsewhere;
+use crate::masks::Masks;
 use crate::repo::Repo;
 use crate::tell::Teller;
 use crate::workplace::Workplace;
@@ -95,8 +96,12 @@ pub(crate) struct Live {
     keeper: Option<crate::undo::Keeper>,
     /// Whether it was told that the last moment is not kept.
     told_no_way_back: bool,
+    /// Whether a person took it up, which grants an extension once one is needed.
+    taken_up: bool,
     board: background::Board,
     sandbox: Arc<Workplace>,
+    /// What is not shown in it until the session knows as much.
+    masks: Masks,
     /// Where the layer is, when that is not here.
     elsewhere: Option<Elsewhere>,
     teller: Teller,
@@ -208,7 +213,11 @@ impl Live {
         if let Some(finish) = self.out_of_place() {
             return Ok(Flow::Finish(finish));
         }
-        match self.state.next(self.clock.now_us()) {
+        let next = self.state.next(self.clock.now_us());
+        if self.goes_on(&next).await? {
+            return Ok(Flow::On);
+        }
+        match next {
             Next::AskModel => match self.model_not_cleared() {
                 Some(finish) => Ok(Flow::Finish(finish)),
                 None => self.ask_model().await,

@@ -207,7 +207,8 @@ impl Live {
             return self.await_orders(exit).await;
         }
         let undone = self.state.next(self.clock.now_us()) == Next::EndOfTurn(End::Undone);
-        if exit == Exit::Done && !undone {
+        // A turn that a refusal or an undo ended waits for a word of the person; it is not done.
+        if exit == Exit::Done && !undone && finished {
             self.close(Outcome::NothingToDo, "nothing was changed".to_owned()).await?;
             return Ok(Flow::Finish(Finish::new(exit, String::new())));
         }
@@ -217,7 +218,8 @@ impl Live {
                 "no extension is left: to go on, enclos run \"task\"".to_owned()
             }
             Exit::Budget => format!("enclos resume {id} --extend"),
-            _ if undone => format!("enclos resume {id} \"MESSAGE\""),
+            Exit::Interrupted => format!("enclos resume {id}"),
+            _ if undone || !finished => format!("enclos resume {id} \"MESSAGE\""),
             _ => format!("enclos resume {id}"),
         };
         Ok(Flow::Finish(Finish::new(exit, next)))
@@ -361,7 +363,7 @@ pub(crate) fn accept(
             "the change set is not the one that was shown: look at it again",
         ));
     }
-    let choice = chosen.resolve(&set)?;
+    let choice = chosen.resolve(&set, lease.session())?;
     let released = released(lease, &set, &choice, chosen, by)?;
     let intent = enclos_store::Record {
         kind: "changeset.accepted".to_owned(),
@@ -376,7 +378,7 @@ pub(crate) fn accept(
         ..enclos_store::Record::default()
     };
     lease.append_wait(vec![intent]).map_err(|error| ApiError::new(Fault::Internal, error.to_string()))?;
-    let applied = changes::apply(made.repo, made.layer, &set, &choice)?;
+    let applied = changes::apply(made.repo, made.layer, &set, &choice, lease.session())?;
     let left: Vec<String> =
         set.files.iter().filter(|file| !choice.holds(&file.path)).map(|file| file.path.clone()).collect();
     let record = facts([
