@@ -230,8 +230,3 @@ fn coverable(rule: &RuleId, from: Level, record: &Seen) -> Result<(), BadRule> {
 fn lowered(known: Label, to: Level) -> Label {
     Label::new(known.level().min(to), known.provenance())
 }
-
-/// Whether the session wrote a record itself, so that it counts for no aggregate.
-fn is_own_work(record: &Seen) -> bool {
-    !crate::lineage::rules::is_from_outside(record.kind)
-}

@@ -24,6 +24,7 @@ fn seen(number: u32, label: Label) -> Seen {
         source: "crm".into(),
         record_id: Some(format!("r{number}")),
         record_type: Some("opportunity".into()),
+        made: false,
         archived: false,
     }
 }
@@ -210,6 +211,7 @@ fn an_aggregate_answers_within_its_rule_alone() {
     };
     assert!(matches!(changed(&|row| row.seen.kind = Kind::LlmOutput), NotComputed::Own { .. }));
     assert!(matches!(changed(&|row| row.seen.kind = Kind::FileVersion), NotComputed::Own { .. }));
+    assert!(matches!(changed(&|row| row.seen.made = true), NotComputed::Own { .. }));
     assert!(matches!(changed(&|row| row.seen.record_id = Some("r1".into())), NotComputed::Foreign { .. }));
     assert!(matches!(changed(&|row| row.seen.record_id = None), NotComputed::Foreign { .. }));
     assert!(matches!(changed(&|row| row.seen.source = "x".into()), NotComputed::Foreign { .. }));

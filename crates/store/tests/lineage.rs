@@ -229,6 +229,7 @@ fn an_aggregate_is_lower_within_its_budget_over_all_sessions() {
                 source: node.record.origin.source_name.clone(),
                 record_id: node.record.origin.record_id.clone(),
                 record_type: None,
+                made: false,
                 archived: false,
             },
             groups: ["*".to_owned()].into(),

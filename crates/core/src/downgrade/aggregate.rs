@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
-use super::{BadRule, LEAST_RECORDS, Lowering, LoweringKind, bounds, coverable, is_own_work, lowered};
+use super::{BadRule, LEAST_RECORDS, Lowering, LoweringKind, bounds, coverable, lowered};
 use crate::ids::RuleId;
 use crate::label::{Label, Level};
 use crate::lineage::{LineageId, Seen};
@@ -206,7 +206,7 @@ impl Aggregation {
         let mut names = BTreeSet::new();
         for row in rows {
             coverable(&self.id, self.from, &row.seen)?;
-            if is_own_work(&row.seen) {
+            if !row.seen.is_from_outside() {
                 return Err(NotComputed::Own { rule: self.id.clone() });
             }
             let in_group = query.group == "*" || row.groups.contains(&query.group);

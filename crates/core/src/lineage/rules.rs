@@ -25,8 +25,17 @@ pub struct Seen {
     pub record_id: Option<String>,
     /// What that record is in the source's own words.
     pub record_type: Option<String>,
+    /// Whether it was made of other records: by the session, or of what the session wrote.
+    pub made: bool,
     /// Whether it was archived at a reset.
     pub archived: bool,
+}
+
+impl Seen {
+    /// Whether it was read from a source as it is, and the session had no hand in it.
+    pub const fn is_from_outside(&self) -> bool {
+        !self.made && matches!(self.kind, Kind::ExternalInput | Kind::ToolResult)
+    }
 }
 
 /// What follows from a draft that may be made.
@@ -194,18 +203,13 @@ fn aggregated(draft: &Draft, inputs: &[Seen]) -> Result<(), &'static str> {
     if inputs.iter().any(|input| input.source != lowering.source()) {
         return Err("an input is not of its source");
     }
-    if !inputs.iter().all(|input| is_from_outside(input.kind)) {
+    if !inputs.iter().all(Seen::is_from_outside) {
         return Err("an input is the session's own work");
     }
     let mut names: Vec<&str> = inputs.iter().filter_map(|input| input.record_id.as_deref()).collect();
     names.sort_unstable();
     names.dedup();
     if names.len() < LEAST_RECORDS { Err("there are fewer than 10 distinct records") } else { Ok(()) }
-}
-
-/// Whether a record of this kind was read, not made by the session.
-pub const fn is_from_outside(kind: Kind) -> bool {
-    matches!(kind, Kind::ExternalInput | Kind::ToolResult)
 }
 
 fn leaves(draft: &Draft, sent: &Sent) -> Result<(), Refused> {

@@ -121,11 +121,11 @@ fn impact(store: &Store, source: &str, since_us: i64) -> Result<Answer, ApiError
 /// The hunk of a line in the last change set of a session, and what it was made of in one step.
 fn hunk(store: &Store, session: &SessionId, path: &str, line: Option<u64>) -> Result<Answer, ApiError> {
     let diff = store.lineage_of_kind(session, Kind::Diff, 1).map_err(|error| failed(&error))?;
-    let none = || {
+    let without = || {
         ApiError::new(Fault::NotFound, format!("the session `{session}` has no change set"))
             .hint("it has one once it waits for review: enclos diff SESSION")
     };
-    let diff = diff.into_iter().next().ok_or_else(none)?;
+    let diff = diff.into_iter().next().ok_or_else(without)?;
     let mut nodes = Vec::new();
     let mut links = Vec::new();
     for id in diff.record.transformations.iter().flat_map(|made| &made.input_lineage_ids) {
@@ -185,3 +185,6 @@ fn item(node: Node) -> Item {
 fn link(edge: Edge) -> Link {
     Link { to: edge.to, from: edge.from, confidence: edge.confidence }
 }
+
+#[cfg(test)]
+mod tests;

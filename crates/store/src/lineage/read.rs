@@ -101,7 +101,7 @@ pub(super) fn nodes(
 pub(super) fn seen(connection: &Connection, id: &LineageId) -> Result<Option<(i64, Seen)>, StoreError> {
     let Some(number) = numbers::of_id(connection, id)? else { return Ok(None) };
     let mut select = connection.prepare_cached(
-        "SELECT r.kind, r.label, r.never, s.text, r.record_id, t.text FROM lineage_record r
+        "SELECT r.kind, r.label, r.never, s.text, r.record_id, t.text, r.change IS NOT NULL FROM lineage_record r
          JOIN lineage_word s ON s.number = r.source LEFT JOIN lineage_word t ON t.number = r.record_type
          WHERE r.number = ?1",
     )?;
@@ -114,10 +114,11 @@ pub(super) fn seen(connection: &Connection, id: &LineageId) -> Result<Option<(i6
                 row.get(3)?,
                 row.get(4)?,
                 row.get(5)?,
+                row.get::<_, bool>(6)?,
             ))
         })
         .optional()?;
-    let Some((kind, label, never, source, record_id, record_type)) = row else { return Ok(None) };
+    let Some((kind, label, never, source, record_id, record_type, made)) = row else { return Ok(None) };
     let damaged =
         || StoreError::Damaged(format!("the record `{id}` of lineage has a kind or label that is none"));
     let archived = id.number() <= numbers::archived(connection, numbers::split(number).0)?;
@@ -129,6 +130,7 @@ pub(super) fn seen(connection: &Connection, id: &LineageId) -> Result<Option<(i6
         source,
         record_id,
         record_type,
+        made,
         archived,
     };
     Ok(Some((number, seen)))

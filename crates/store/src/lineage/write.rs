@@ -87,6 +87,7 @@ fn as_seen(draft: &Draft) -> Seen {
         source: draft.origin.source_name.clone(),
         record_id: draft.origin.record_id.clone(),
         record_type: draft.origin.record_type.clone(),
+        made: draft.change.is_some(),
         archived: false,
     }
 }

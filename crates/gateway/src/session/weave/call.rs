@@ -10,8 +10,11 @@ use serde_json::Value;
 use super::{Known, Sketch, View, Weaver};
 use crate::changes::in_workspace;
 
-/// Characters of a name that are kept.
+/// Characters of a path that are kept.
 const LONGEST_NAME: usize = 512;
+
+/// Characters of a program's name; a longer one is not told.
+const LONGEST_PROGRAM: usize = 64;
 
 impl Weaver {
     /// The record of what a call answered. A call that never ran read nothing.
@@ -31,7 +34,9 @@ impl Weaver {
                 let path = path.unwrap_or_else(|| ".".to_owned());
                 self.looked(call, SourceType::File, path)
             }
-            (tool, _) => self.looked(call, SourceType::Tool, tool.to_owned()),
+            ("background", _) => self.looked(call, SourceType::Tool, call.tool().to_owned()),
+            // What answers from outside the sandbox reads nothing of the workspace.
+            (tool, _) => Owned { inputs: Vec::new(), ..self.looked(call, SourceType::Tool, tool.to_owned()) },
         };
         let Owned { kind, source, name, method, word, how, inputs } = sketch;
         let sketch = Sketch {
@@ -136,11 +141,16 @@ struct Owned {
     inputs: Vec<(Known, bool)>,
 }
 
-/// The program of a command's first piece: `bash` where the reader sees none.
+/// The first program of a command by its base name; `bash` where the reader sees none. An assignment, an expansion and a
+/// redirection are pieces too, and can hold anything: what is no plain name is not told.
 fn program(text: &str) -> String {
     let reading = command::judge(text, &Rules { base: Verdict::Ask, contained: false, freed: &[] });
-    let name = reading.pieces.iter().find_map(|piece| piece.argv.first());
-    name.filter(|name| name.len() <= LONGEST_NAME).map_or_else(|| "bash".to_owned(), |name| shortened(name))
+    let plain = |name: &&str| {
+        let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-' | '+');
+        !name.is_empty() && name.len() <= LONGEST_PROGRAM && name.chars().all(fits)
+    };
+    let mut names = reading.pieces.iter().filter_map(|piece| piece.argv.first()?.rsplit('/').next());
+    names.find(plain).unwrap_or("bash").to_owned()
 }
 
 fn shortened(name: &str) -> String {
