@@ -99,7 +99,7 @@ fn fill(database: &Path, sessions: u64) -> u64 {
             for (number, word) in
                 ["src/lib.rs", "ada", "read", "project", "merged", "context"].iter().enumerate()
             {
-                tx.execute("INSERT INTO lineage_word VALUES (?1, ?2)", params![number + 1, word])
+                tx.execute("INSERT INTO lineage_word VALUES (?1, ?2)", params![sql(number as u64 + 1), word])
                     .expect("a word");
             }
         }
@@ -119,7 +119,7 @@ fn one(tx: &Connection, session: u64, random: &mut Random) -> u64 {
          VALUES (?1, ?2, 0, '', x'', 'terminal', 'closed', 1, 0, 0, zeroblob(32))",
     )
     .expect("a statement")
-    .execute(params![session, name(session).as_str()])
+    .execute(params![sql(session), name(session).as_str()])
     .expect("a session");
     let mut record = tx
         .prepare_cached(
@@ -151,13 +151,27 @@ fn one(tx: &Connection, session: u64, random: &mut Random) -> u64 {
             snapshot = Some(own);
         }
         let change = (!inputs.is_empty()).then_some(5);
-        record.execute(params![own, within, kind, hash, change, inputs.first()]).expect("a record");
+        record
+            .execute(params![
+                sql(own),
+                sql(within),
+                kind,
+                hash,
+                change,
+                inputs.first().map(|input| sql(*input))
+            ])
+            .expect("a record");
         for input in inputs {
-            edge.execute(params![own, input]).expect("a link");
+            edge.execute(params![sql(own), sql(input)]).expect("a link");
             links += 1;
         }
     }
     links
+}
+
+/// A number as the database keeps it.
+fn sql(number: u64) -> i64 {
+    i64::try_from(number).unwrap_or(i64::MAX)
 }
 
 /// A small generator: the figures are the same in each run.
