@@ -12,6 +12,8 @@ use serde_json::json;
 
 use crate::config::Config;
 use crate::effects;
+use crate::isolation;
+use crate::masks::{Desk, Masks};
 use crate::places::Places;
 use crate::repo::Repo;
 use crate::session;
@@ -36,10 +38,14 @@ pub(crate) fn run(
     let admitted = session::admitted(policy)?;
     let shown = target.repo.survey(target.uid, &admitted);
     let (plan, _) = session::plan(policy, config, target.repo, target.home.as_deref(), &layer.0)?;
-    let plan = Plan { hidden: shown.hidden, ..plan };
+    let desk = Desk { state: None, folder: &layer.0 };
+    let (masks, history) = Masks::of(target.repo, &shown, policy, desk)?;
+    let git = history.git(target.repo.git.as_ref());
+    let plan = Plan { hidden: shown.hidden, masked: masks.paths(), git, ..plan };
     let started = Instant::now();
     let sandbox = effects::open(&plan).map_err(|error| not_opened(&error))?;
     let open_ms = millis(started);
+    isolation::check(policy, sandbox.report(), "this machine")?;
     let mut runs = Vec::new();
     for _ in 0..request.repeat {
         let (mut stdout, mut stderr) = (Vec::new(), Vec::new());
@@ -62,7 +68,7 @@ pub(crate) fn run(
         "cpus": {"limit": plan.limits.cpus, "held_by": format!("{:?}", report.cpus)},
         "disk_bytes": {"limit": plan.limits.disk_bytes, "held_by": format!("{:?}", report.disk)},
         "workspace": report.workspace.word(),
-        "isolation": format!("{:?}", report.level).to_lowercase(),
+        "isolation": report.level.word(),
     });
     let closing = Instant::now();
     sandbox.close();

@@ -151,6 +151,7 @@ impl PolicyLease {
             entry,
             content: Some(change.text.into_bytes()),
             state: None,
+            lineage: Vec::new(),
         }])?;
         version.seq = receipt.last_seq();
         Ok(version)

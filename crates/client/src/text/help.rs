@@ -158,6 +158,10 @@ pub(crate) const UNDO_TO: &str = "Back to just before this call";
 /// `discard`.
 pub(crate) const DISCARD: &str = "Throws away what a session made";
 /// Examples of `discard`.
+pub(crate) const RESET: &str = "Erases a session for good: what it said, knew and made; the journal stays, and the next session knows nothing";
+/// Examples of `reset`.
+pub(crate) const RESET_EXAMPLES: &str = "Examples:\n  enclos reset last\n";
+/// Examples of `discard`.
 pub(crate) const DISCARD_EXAMPLES: &str = "Examples:\n  enclos discard last\n";
 
 /// `policy`.

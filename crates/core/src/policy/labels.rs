@@ -3,7 +3,7 @@
 //! Every law raises: the higher level, the worse provenance, the lower clearance, the stricter answer. Path rules of several
 //! scopes all count. A scope below the highest one writes no `[[downgrade]]`: that would be one more release.
 
-use globset::GlobBuilder;
+use globset::{GlobBuilder, GlobMatcher};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -180,10 +180,13 @@ impl Labels {
     /// The level of a file by its path from the repository's root: the highest of the project's, of every rule that
     /// names it or a folder above it, and RESTRICTED where credentials are kept and the highest scope does not say less.
     pub fn of_path(&self, path: &str) -> Level {
-        let own: Vec<&PathLevel> = self.paths.iter().filter(|rule| holds(&rule.path, path)).collect();
-        let said = own.iter().any(|rule| rule.highest);
-        let secret = (!said && crate::sensitive::holds_credentials(path)).then_some(Level::Restricted);
-        own.into_iter().map(|rule| rule.level).chain(secret).fold(self.project(), Level::join)
+        self.of_paths().level(path, false)
+    }
+
+    /// The same for many paths: the patterns are read once.
+    pub fn of_paths(&self) -> PathLevels {
+        let rules = self.paths.iter().map(|rule| (matcher(&rule.path), rule.level, rule.highest));
+        PathLevels { project: self.project(), rules: rules.collect() }
     }
 
     /// What a model may be sent, where a scope says so: the least of what they say; one that names others only says PUBLIC.
@@ -194,6 +197,45 @@ impl Labels {
             named.or(every).unwrap_or(Level::Public)
         };
         self.models.iter().map(of).min()
+    }
+}
+
+/// The levels of files, with their patterns read.
+#[derive(Clone, Debug)]
+pub struct PathLevels {
+    project: Level,
+    /// Pattern, level, and whether the highest scope says so. One that cannot be read names everything.
+    rules: Vec<(Option<GlobMatcher>, Level, bool)>,
+}
+
+impl PathLevels {
+    /// The level of every file of which no rule says more.
+    pub fn project(&self) -> Level {
+        self.project
+    }
+
+    /// Whether a rule puts files above a level.
+    pub fn any_above(&self, level: Level) -> bool {
+        self.rules.iter().any(|(_, own, _)| *own > level)
+    }
+
+    /// The level of a file by its path alone, and by whether a private key was found in it.
+    pub fn level(&self, path: &str, holds_key: bool) -> Level {
+        let secret = holds_key || crate::sensitive::holds_credentials(path);
+        self.fold(path, secret)
+    }
+
+    /// The level of a file in a folder of dependencies: written rules count, and what credentials are called does not.
+    pub fn written(&self, path: &str) -> Level {
+        self.fold(path, false)
+    }
+
+    fn fold(&self, path: &str, secret: bool) -> Level {
+        let own: Vec<&(Option<GlobMatcher>, Level, bool)> =
+            self.rules.iter().filter(|(pattern, ..)| names(pattern.as_ref(), path)).collect();
+        let said = own.iter().any(|(_, _, highest)| *highest);
+        let secret = (!said && secret).then_some(Level::Restricted);
+        own.into_iter().map(|(_, level, _)| *level).chain(secret).fold(self.project, Level::join)
     }
 }
 
@@ -223,13 +265,18 @@ fn consent(file: &DowngradeFile) -> Result<Consent, String> {
     })
 }
 
-/// Whether a pattern names a path, or a folder above it. One that cannot be read names everything.
-fn holds(pattern: &str, path: &str) -> bool {
+/// A pattern, read. `None`: it cannot be read.
+fn matcher(pattern: &str) -> Option<GlobMatcher> {
     let anchored = pattern.trim_end_matches('/').contains('/');
     let plain = pattern.trim_matches('/');
     let glob = if anchored { plain.to_owned() } else { format!("**/{plain}") };
     let glob = GlobBuilder::new(&glob).literal_separator(true).backslash_escape(true).build();
-    let Ok(glob) = glob.map(|glob| glob.compile_matcher()) else { return true };
+    Some(glob.ok()?.compile_matcher())
+}
+
+/// Whether a pattern names a path, or a folder above it. One that cannot be read names everything.
+fn names(pattern: Option<&GlobMatcher>, path: &str) -> bool {
+    let Some(glob) = pattern else { return true };
     let mut above = path.trim_matches('/');
     loop {
         if glob.is_match(above) {

@@ -13,6 +13,7 @@ mod decision;
 mod error;
 mod explain;
 mod file;
+mod isolation;
 mod judge;
 mod lab;
 mod labels;
@@ -34,12 +35,13 @@ use crate::ids::Digest;
 pub use decision::{Considered, Decision, Overruled, Shadow, Why};
 pub use error::{PolicyError, Problem};
 pub use explain::{LayerReport, MatrixRow};
+pub use isolation::{DemandedIsolation, Isolation};
 pub use judge::{Caller, Request};
 pub use lab::{
     Answer, Case, CellChange, Difference, Direction, ExampleResult, RuleChange, Seen, SettingChange, Where,
     cases_at, read_cases,
 };
-pub use labels::{Labels, ModelClearance, PROJECT_LEVEL, PathLevel, Raise};
+pub use labels::{Labels, ModelClearance, PROJECT_LEVEL, PathLevel, PathLevels, Raise};
 pub use preset::{Preset, UnknownPreset};
 pub use scope::{Layer, MAX_BYTES, MAX_REPOSITORY_BYTES, Scope};
 pub use settings::{

@@ -288,6 +288,7 @@ impl Live {
                 self.know(label, source, Some(start.call.clone())).await?;
             }
         }
+        self.unmask().await?;
         let mut events = Vec::new();
         for start in &starts {
             let Some(call) = self.state.calls().iter().find(|call| *call.id() == start.call) else {

@@ -6,19 +6,24 @@ use enclos_core::flow::{self, Destination};
 use enclos_core::ids::CallId;
 use enclos_core::ids::RuleId;
 use enclos_core::label::{Label, Level, Provenance};
+use enclos_core::noun::listed;
 use enclos_core::policy::{Decision, Raise, Scope};
 use enclos_core::session::{Event, Files};
 use enclos_core::verdict::Verdict;
 use enclos_protocol::card::Raises;
 use enclos_protocol::event::Body;
 use enclos_sandbox::FileOp;
+use serde_json::json;
 
+use super::entry::facts;
 use super::handle::of;
 use super::record::Facts;
 use super::{Exit, Finish, Halt, Live};
 use crate::changes::{self, in_workspace};
+use crate::changeset;
 use crate::effects::Action;
 use crate::held::Levels;
+use crate::masks;
 
 impl Live {
     /// The session learns something. Nothing is recorded where it knows as much already.
@@ -62,6 +67,42 @@ impl Live {
         self.know(label, "project".to_owned(), None).await
     }
 
+    /// Puts into the sandbox what is not above what the session knows. What cannot be put there is told.
+    pub(super) async fn unmask(&mut self) -> Result<(), Halt> {
+        let level = self.state.label().level();
+        let due = self.masks.due(level);
+        if due.is_empty() {
+            return Ok(());
+        }
+        let sandbox = self.sandbox.clone();
+        let done = tokio::task::spawn_blocking(move || masks::put(&sandbox, due)).await.unwrap_or_default();
+        let (there, others) = self.masks.settle(done);
+        changeset::record_unmasked(&self.layer, &there)
+            .map_err(|error| Halt::ChangeSet(error.to_string()))?;
+        self.remark(
+            "sandbox.unmasked",
+            facts([("level", json!(level)), ("whole", json!(others.is_empty()))]),
+        )
+        .await?;
+        if !others.is_empty() {
+            self.teller.notice(format!("still not shown in the sandbox: {}", listed(others.iter())));
+        }
+        Ok(())
+    }
+
+    /// Whether what an action reads is one of the files that are masked.
+    fn is_masked(&self, action: &Action) -> bool {
+        let Action::File(FileOp::Read { path, .. }) = action else { return false };
+        self.masks.level(in_workspace(path)).is_some()
+    }
+
+    /// The level of what a path names.
+    fn level_of(&self, path: &str) -> Level {
+        let path = in_workspace(path);
+        let by_path = self.policy.settings().labels.of_path(path);
+        self.masks.level(path).map_or(by_path, |masked| masked.join(by_path))
+    }
+
     /// What the model may be sent. One that a person named on their own gateway has the project's level.
     fn clearance(&self) -> Level {
         let labels = &self.policy.settings().labels;
@@ -89,7 +130,7 @@ impl Live {
     /// The label that the session has once it has read what this action reads, where that is more than it knows.
     pub(super) fn raised_by(&self, action: &Action) -> Option<Label> {
         let Action::File(FileOp::Read { path, .. }) = action else { return None };
-        let level = self.policy.settings().labels.of_path(in_workspace(path));
+        let level = self.level_of(path);
         let label = self.state.label().join(Label::new(level, Provenance::Trusted));
         (label != self.state.label()).then_some(label)
     }
@@ -98,7 +139,10 @@ impl Live {
     pub(super) fn harden_by_label(&self, action: &Action, decision: &mut Decision) {
         let Some(label) = self.raised_by(action) else { return };
         let clearance = self.clearance();
-        if !label.level().may_flow_to(clearance) {
+        if !self.sandbox.can_unmask() && self.is_masked(action) {
+            let reason = format!("the file is {}, and an execution host is not brought it", label.level());
+            harden(decision, Verdict::Disabled, "label.place", reason);
+        } else if !label.level().may_flow_to(clearance) {
             let reason = format!(
                 "the file is {}, and the model `{}` may be sent {clearance} at most",
                 label.level(),
