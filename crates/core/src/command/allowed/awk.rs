@@ -89,22 +89,16 @@ pub(in crate::command) fn is_fed(arguments: &[Argument]) -> bool {
 /// The texts in quotes of a program.
 pub(in crate::command) fn strings(program: &str) -> Vec<String> {
     let mut strings = Vec::new();
-    let mut rest = program;
-    while let Some(at) = rest.find('"') {
-        let found = rest.get(at..).unwrap_or("");
-        let Some(string) = leading_string(found) else { break };
-        let escapes = found.get(1..).unwrap_or("").chars();
-        let mut length = 1;
-        let mut escaped = false;
-        for character in escapes {
-            length += character.len_utf8();
-            if character == '"' && !escaped {
-                break;
-            }
-            escaped = character == '\\' && !escaped;
+    let mut open: Option<String> = None;
+    let mut characters = program.chars();
+    while let Some(character) = characters.next() {
+        match (character, &mut open) {
+            ('"', None) => open = Some(String::new()),
+            ('"', Some(_)) => strings.extend(open.take()),
+            ('\\', Some(text)) => text.extend(characters.next()),
+            (other, Some(text)) => text.push(other),
+            (_, None) => {}
         }
-        strings.push(string);
-        rest = found.get(length..).unwrap_or("");
     }
     strings
 }
