@@ -140,11 +140,13 @@ fn one(tx: &Connection, session: i64, random: &mut Random) -> i64 {
         let (kind, inputs): (i64, Vec<i64>) = match within % 3 {
             0 => (5, snapshot.into_iter().chain([own - 1]).collect()),
             1 if within > 1 => (6, vec![own - 1]),
-            2 => (4, vec![own - 1]),
-            // What a session reads first may be what another wrote last.
-            _ if within == 1 && session > 10 && random.below(2) == 0 => {
-                (4, vec![number(session - 1 - random.below(session.min(5000) - 1), i64::from(OF_SESSION))])
+            // Now and then a result has something of another session as well, so that a walk forward spreads.
+            2 if within == 5 && session > 10 && random.below(2) == 0 => {
+                (4, vec![own - 1, earlier(session, random)])
             }
+            2 => (4, vec![own - 1]),
+            // What a session reads first is what another wrote last.
+            _ if within == 1 && session > 10 => (4, vec![earlier(session, random)]),
             _ => (4, Vec::new()),
         };
         if within % 3 == 0 {
@@ -158,6 +160,11 @@ fn one(tx: &Connection, session: i64, random: &mut Random) -> i64 {
         }
     }
     links
+}
+
+/// The last record of one of the sessions before.
+fn earlier(session: i64, random: &mut Random) -> i64 {
+    ((session - 1 - random.below(session.min(5000) - 1)) << 24) | i64::from(OF_SESSION)
 }
 
 /// A small generator: the figures are the same in each run.
