@@ -17,6 +17,7 @@ mod held;
 mod host;
 mod identity;
 mod instructions;
+mod isolation;
 mod journal;
 mod lab;
 mod lineage;

@@ -315,7 +315,7 @@ impl Gateway for Local {
         };
         let basis = Basis { store, repo, policy, host, sources, model, context_tokens };
         let opening = self.opening(&id, basis, way)?;
-        session::open(id, request.task, opening).await
+        Box::pin(session::open(id, request.task, opening)).await
     }
 
     async fn resume(&self, request: ResumeRequest) -> Result<Attached, ApiError> {

@@ -13,6 +13,7 @@ mod decision;
 mod error;
 mod explain;
 mod file;
+mod isolation;
 mod judge;
 mod lab;
 mod labels;
@@ -34,6 +35,7 @@ use crate::ids::Digest;
 pub use decision::{Considered, Decision, Overruled, Shadow, Why};
 pub use error::{PolicyError, Problem};
 pub use explain::{LayerReport, MatrixRow};
+pub use isolation::{DemandedIsolation, Isolation};
 pub use judge::{Caller, Request};
 pub use lab::{
     Answer, Case, CellChange, Difference, Direction, ExampleResult, RuleChange, Seen, SettingChange, Where,

@@ -20,7 +20,7 @@ use enclos_protocol::event::{Body, Event as Told, Opened, Speaker};
 use enclos_protocol::order::Order;
 use enclos_sandbox::host::Link;
 use enclos_sandbox::toolchains::{self, Taken};
-use enclos_sandbox::{Backend, Level, Plan, Prefer};
+use enclos_sandbox::{Backend, Plan, Prefer};
 use enclos_store::{Lease, Record, SessionMeta, Store};
 use serde_json::json;
 use tokio::sync::mpsc;
@@ -487,7 +487,7 @@ fn opened_view(
         surface: opening.surface().as_str().to_owned(),
         tools: tools.iter().filter(|tool| tool.visible).map(|tool| tool.spec.name.clone()).collect(),
         place: sandbox.word().to_owned(),
-        isolation: if sandbox.report().level == Level::Hard { "hard" } else { "standard" }.to_owned(),
+        isolation: sandbox.report().level.word().to_owned(),
         toolchains,
         notes,
         budget: enclos_protocol::event::BudgetView::default(),
