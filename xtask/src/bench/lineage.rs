@@ -50,7 +50,8 @@ fn read(printed: &str) -> Result<Vec<Row>, String> {
     let told: Value =
         serde_json::from_str(printed).map_err(|error| format!("no JSON from `lineage_scale`: {error}"))?;
     let row = |(name, what, aim, most): (&str, &'static str, &'static str, f64)| {
-        let number = |of: &str| told[name][of].as_f64().ok_or(format!("`lineage_scale` gave no `{name}.{of}`"));
+        let number =
+            |of: &str| told[name][of].as_f64().ok_or(format!("`lineage_scale` gave no `{name}.{of}`"));
         let (median, p95) = (number("median_ms")?, number("p95_ms")?);
         let beside = format!("median {median:.2} ms");
         Ok(Row { what, ours: format!("{p95:.2} ms"), beside, aim, met: Some(p95 < most) })
