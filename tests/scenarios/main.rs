@@ -18,6 +18,7 @@ mod killed;
 mod lab;
 mod labels;
 mod loops;
+mod masks;
 mod policies;
 mod repositories;
 mod server;
