@@ -106,6 +106,11 @@ fn output(run: &Run) -> String {
     run.of("call.output").iter().map(|event| event["text"].as_str().unwrap()).collect()
 }
 
+/// Whether the change set of a run is empty.
+fn unchanged(run: &Run) -> bool {
+    run.of("changeset").iter().all(|set| set["files"] == json!([]))
+}
+
 fn opened(run: &Run) -> String {
     run.of("session.opened")[0]["notes"].to_string()
 }
@@ -114,16 +119,39 @@ fn in_git(command: &str) -> Value {
     turn(&[bash(command)])
 }
 
+/// A turn for each way.
+fn ways() -> Vec<Value> {
+    let way = |way: &&str| {
+        let script = call("write", json!({"path": "/tmp/way.sh", "content": way}));
+        turn(&[script, bash("bash /tmp/way.sh")])
+    };
+    WAYS.iter().map(way).collect()
+}
+
+#[test]
+fn where_nothing_is_masked_most_of_these_ways_lead_to_it() {
+    let world = world();
+    let mut turns = ways();
+    turns.push(say("done"));
+    let run = run(&world, &POLICY.replace("/zebras/", "/elsewhere/"), &turns);
+    assert_eq!(run.code, 0, "{}", run.stderr);
+    let calls: std::collections::BTreeSet<&str> = run
+        .of("call.output")
+        .iter()
+        .filter(|event| event["text"].as_str().unwrap().contains(CANARY))
+        .map(|event| event["call"].as_str().unwrap())
+        .collect();
+    assert!(calls.len() >= 12, "{calls:?}");
+    assert_eq!(run.of("session.opened")[0]["notes"].to_string().matches("masked").count(), 0);
+}
+
 #[test]
 fn no_command_finds_a_masked_file_in_the_tree_or_in_git_until_read_raises_the_session() {
     let world = world();
-    let mut turns: Vec<Value> = WAYS.iter().map(|way| in_git(way)).collect();
+    let mut turns = ways();
     turns.push(turn(&[call("glob", json!({"pattern": "**/*"})), call("list", json!({"path": "."}))]));
-    turns.push(turn(&[call("grep", json!({"pattern": "canary"})), read("zebras/nothing-of-that-name")]));
+    turns.push(turn(&[call("grep", json!({"pattern": "canary"}))]));
     turns.push(say("done"));
-    // Reading what does not exist raises as well: it cannot be told from what does. So the last call is left out here.
-    let last = turns.len() - 2;
-    turns[last] = turn(&[call("grep", json!({"pattern": "canary"}))]);
     let run = run(&world, POLICY, &turns);
     assert_eq!(run.code, 0, "{}", run.stderr);
     let seen = output(&run) + &results(&run).join("\n");
@@ -191,10 +219,9 @@ fn once_read_has_raised_the_session_commands_see_files_of_that_level_and_no_high
         seen.contains("644\n") && !seen.contains("restricted-canary") && !seen.contains(".env\n"),
         "{seen}"
     );
-    assert!(run.of("changeset").is_empty(), "what was shown is no change");
-    let kinds: Vec<String> =
-        world.journal().iter().map(|entry| entry["kind"].as_str().unwrap().to_owned()).collect();
-    let at = |kind: &str| kinds.iter().rposition(|found| found == kind).unwrap();
+    assert!(unchanged(&run), "what was shown is no change");
+    let kinds: Vec<String> = world.journal().iter().map(|entry| entry["kind"].to_string()).collect();
+    let at = |kind: &str| kinds.iter().rposition(|found| found.contains(kind)).unwrap();
     assert!(at("label.raised") < at("sandbox.unmasked"), "{kinds:?}");
 }
 
@@ -203,21 +230,24 @@ fn credentials_and_files_with_a_private_key_are_restricted_unless_a_rule_says_le
     let world = World::new();
     let key = "-----BEGIN PRIVATE KEY-----\nMIIEvQIBADANBgkqhkiG9w0BAQEFAASC\n-----END PRIVATE KEY-----\n";
     world.write("notes.txt", key);
-    world.write("server.pem", "pem\n");
+    world.write("server.pem", "content-of-pem\n");
     world.git(&["add", "."]);
     world.git(&["commit", "-qm", "keys"]);
     let turns =
         [in_git("ls; cat notes.txt server.pem; git cat-file --batch-all-objects --batch"), say("done")];
     let masked = run(&world, POLICY, &turns);
     let seen = output(&masked);
-    assert!(seen.contains("hello.txt") && !seen.contains("PRIVATE KEY") && !seen.contains("pem"), "{seen}");
+    assert!(
+        seen.contains("hello.txt") && !seen.contains("PRIVATE KEY") && !seen.contains("content-of-pem"),
+        "{seen}"
+    );
     let less = POLICY
         .replace("/zebras/", "*.pem")
         .replace("CONFIDENTIAL\"\n[[labels.model]]", "INTERNAL\"\n[[labels.model]]")
         + "[[labels.path]]\npath = \"notes.txt\"\nlevel = \"PUBLIC\"\n";
     let shown = run(&world, &less, &turns);
     assert!(
-        output(&shown).contains("PRIVATE KEY") && output(&shown).contains("server.pem"),
+        output(&shown).contains("PRIVATE KEY") && output(&shown).contains("content-of-pem"),
         "{}",
         output(&shown)
     );
@@ -269,7 +299,7 @@ fn a_session_taken_up_again_sees_what_it_saw_and_what_it_removed_stays_removed()
     let files = shown["files"].as_array().unwrap();
     let mut changed: Vec<String> = files
         .iter()
-        .map(|file| format!("{} {}", file["kind"].as_str().unwrap(), file["path"].as_str().unwrap()))
+        .map(|file| format!("{} {}", file["change"].as_str().unwrap(), file["path"].as_str().unwrap()))
         .collect();
     changed.sort();
     assert_eq!(changed, ["deleted hard.txt", "modified zebras/plan.txt"], "{shown}");
@@ -297,7 +327,7 @@ fn an_undo_to_before_the_raise_loses_nothing_of_the_tree() {
     let second = world.headless(&again);
     assert_eq!(second.code, 0, "{}", second.stderr);
     assert_eq!(output(&second).matches(CANARY).count(), 2, "{}", output(&second));
-    assert!(second.of("changeset").is_empty(), "{:?}", second.of("changeset"));
+    assert!(unchanged(&second), "{:?}", second.of("changeset"));
 }
 
 #[test]
