@@ -406,3 +406,30 @@ fn a_command_goes_to_the_background_with_or_without_a_name_of_its_own() {
     assert_eq!(errors.len(), 1, "{errors:#?}");
     assert!(errors[0]["error"].as_str().unwrap().contains("set `background` to true"), "{errors:#?}");
 }
+
+#[test]
+fn what_goes_on_rewriting_a_file_does_not_change_what_was_shown() {
+    let world = World::new();
+    let rewrite = "trap '' TERM HUP INT; (setsid bash -c 'trap \"\" TERM; while :; do date +%s%N > hello.txt; sleep 0.01; done' &); \
+                   while :; do date +%s%N > made.txt; sleep 0.01; done";
+    let turns = [
+        turn(&[start("writer", rewrite)]),
+        turn(&[look(json!({"action": "wait", "name": "writer", "seconds": 1}))]),
+        turn(&[bash("until [ -s made.txt ] && ! grep -q one hello.txt; do sleep 0.01; done")]),
+        say("done"),
+    ];
+    let run = world.run("open", &turns);
+    assert_eq!(run.code, 0, "{}", run.stderr);
+    let id = run.session();
+    let diff = || String::from_utf8(world.output(&["diff", &id]).stdout).unwrap();
+    let shown = diff();
+    assert_eq!(shown, diff(), "nothing writes any more");
+    let applied = world.output(&["apply", &id]);
+    assert!(applied.status.success(), "{}", String::from_utf8_lossy(&applied.stderr));
+    for name in ["hello.txt", "made.txt"] {
+        let now = world.read(name);
+        let number = now.trim_end();
+        assert!(number.parse::<u64>().is_ok(), "{name}: {now}");
+        assert!(shown.contains(number), "{name} is `{number}`, which was not shown:\n{shown}");
+    }
+}

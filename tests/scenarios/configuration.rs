@@ -57,3 +57,56 @@ fn a_policy_that_is_not_understood_whole_gives_no_tool_at_all() {
         "verdct",
     );
 }
+
+/// Whether sandboxes of this machine are of the level `hard`, as `doctor` says.
+fn machine_is_hard(world: &World) -> bool {
+    let output = world.output(&["doctor", "--json"]);
+    let told: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let checks = told["checks"].as_array().or(told.as_array()).unwrap();
+    let isolation = checks.iter().find(|check| check["name"] == "isolation").expect("doctor tells the level");
+    isolation["result"] == "ok"
+}
+
+#[test]
+fn a_policy_that_demands_more_isolation_than_there_is_opens_no_session() {
+    let world = World::new();
+    let policy = world.path("policy.toml");
+    let text = |level: &str| {
+        format!(
+            "name = \"p\"\n[[rule]]\ntool = \"bash\"\nverdict = \"allow\"\n[execution]\nisolation = \"{level}\"\n"
+        )
+    };
+    let model = world.script(&[crate::harness::turn(&[crate::harness::bash("echo ran")]), say("done")]);
+    let args = [
+        "run",
+        "--headless",
+        "--output",
+        "stream-json",
+        "--model",
+        &model,
+        "--policy",
+        policy.to_str().unwrap(),
+        "t",
+    ];
+    std::fs::write(&policy, text("standard")).unwrap();
+    let run = world.headless(&args);
+    assert_eq!(run.of("call.done").len(), 1, "what every machine has is enough: {}", run.stderr);
+    std::fs::write(&policy, text("hard")).unwrap();
+    let output = world.output(&args);
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    if machine_is_hard(&world) {
+        assert!(output.status.success(), "{stderr}");
+        return;
+    }
+    assert_eq!(output.status.code(), Some(2), "{stderr}");
+    for part in ["policy.toml", "execution.isolation", "standard", "quota", "enclos doctor"] {
+        assert!(stderr.contains(part), "{part}: {stderr}");
+    }
+    assert!(!String::from_utf8_lossy(&output.stdout).contains("call.calling"), "nothing ran");
+    let sessions = world.sessions();
+    let closed = sessions.iter().filter(|session| session["outcome"] == "failed").count();
+    assert_eq!(closed, 1, "the session that was refused is closed: {sessions:?}");
+    let by_hand = world.output(&["sandbox", "run", "--policy", policy.to_str().unwrap(), "--", "echo ran"]);
+    assert!(!String::from_utf8_lossy(&by_hand.stdout).contains("ran"), "a sandbox by hand neither");
+    assert!(world.verified()["result"] == "ok");
+}

@@ -321,3 +321,26 @@ fn a_host_is_brought_nothing_that_is_masked_and_reading_it_is_refused() {
     assert_eq!(rules[1], "label.place");
     assert_eq!(run.of("label.raised").len(), 1, "the project's level alone");
 }
+
+#[test]
+fn a_host_that_gives_less_isolation_than_is_demanded_is_refused() {
+    let world = server(World::new());
+    let _host = Host::start(&world);
+    let policy = world.path("policy.toml");
+    let text =
+        "name = \"p\"\n[[rule]]\ntool = \"bash\"\nverdict = \"allow\"\n[execution]\nisolation = \"hard\"\n";
+    std::fs::write(&policy, text).unwrap();
+    let model = world.script(&[turn(&[bash("echo ran > ran.txt")]), say("done")]);
+    let run = world.headless(&streamed(&model, &["--policy", policy.to_str().unwrap(), "do it"]));
+    // A host of the level `hard` opens it; none other does.
+    if let [opened] = run.of("session.opened").as_slice() {
+        assert_eq!(opened["isolation"], "hard");
+    } else {
+        assert_eq!(run.code, 2, "{}", run.stderr);
+        for part in ["policy.toml", "execution.isolation", "the execution host", "standard"] {
+            assert!(run.stderr.contains(part), "{part}: {}", run.stderr);
+        }
+        assert!(run.of("call.calling").is_empty(), "nothing ran");
+    }
+    assert!(!world.repo().join("ran.txt").exists());
+}

@@ -65,6 +65,31 @@ fn a_simulation_tells_what_it_could_not_replay() {
     let told = world.json(&["policy", "simulate", "balanced", "--json"]);
     assert_eq!(told["not_replayed"][0]["count"], 1, "{told:#}");
     assert!(told["not_replayed"][0]["reason"].as_str().unwrap().contains("verdct"), "{told:#}");
+    assert!(
+        told["sources"].to_string().contains(".enclos.toml, as it is now"),
+        "what counts besides is named"
+    );
+}
+
+#[test]
+fn a_simulation_shows_as_many_decisions_as_it_counts_or_says_how_many_more() {
+    let world = World::new();
+    world.run(
+        "balanced",
+        &[turn(&[bash("make a"), bash("make b"), bash("make c"), bash("make d")]), say("done")],
+    );
+    let shown =
+        String::from_utf8(world.output(&["policy", "simulate", "strict", "--examples", "3"]).stdout).unwrap();
+    assert!(shown.contains("4 would change") && shown.contains("and 1 more"), "{shown}");
+}
+
+#[test]
+fn options_that_would_not_count_are_refused() {
+    let world = World::new();
+    for more in [["--preset", "strict"], ["--policy", "p.toml"], ["--role", "owner"], ["--repo", "."]] {
+        let args = [&["policy", "explain-command", "--base", "allow"][..], &more, &["--", "ls"]].concat();
+        assert_eq!(world.output(&args).status.code(), Some(2), "{more:?}");
+    }
 }
 
 #[test]

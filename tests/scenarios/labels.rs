@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use crate::harness::{Run, World, bash, call, say, streamed, text, turn};
+use crate::terminal::Person;
 
 /// Everything inside runs; what is in `finance` is CONFIDENTIAL.
 fn policy(raise: &str, clearance: &str) -> String {
@@ -196,4 +197,54 @@ fn a_program_releases_nothing_even_under_a_rule() {
     assert_eq!(with.status.code(), Some(4));
     assert!(String::from_utf8_lossy(&with.stderr).contains("only a person at a terminal"), "{with:?}");
     assert!(!world.repo().join("late.txt").exists());
+}
+
+#[test]
+fn a_person_releases_a_held_file_under_a_rule_with_a_reason_and_the_journal_says_so() {
+    let world = world();
+    let session = writes(&world, RELEASE).session();
+    let args = ["apply", &session, "--files", "late.txt", "--release", "agreed with finance"];
+    let mut person = Person::runs(world.enclos(&args));
+    person.sees("1 file applied");
+    let (code, screen) = person.leaves();
+    assert_eq!(code, 0, "{screen}");
+    assert_eq!(world.read("late.txt"), "made\n");
+    let journal = world.journal();
+    let accepted = journal.iter().find(|entry| entry["kind"] == "changeset.accepted").unwrap();
+    let released = &accepted["entry"]["released"][0];
+    assert_eq!((&released["rule"], &released["path"]), (&"release.made".into(), &"late.txt".into()));
+    assert_eq!(released["label"]["level"], "CONFIDENTIAL");
+    assert!(!accepted.to_string().contains("agreed"), "{accepted}");
+}
+
+#[test]
+fn a_reset_erases_all_that_a_session_said_and_made_and_only_a_person_does_it() {
+    let world = world();
+    let run = run(&world, "allow", "CONFIDENTIAL", &[read("finance/plan.txt"), write("late.txt")]);
+    let session = run.session();
+    let program = world.output(&["reset", &session]);
+    assert_eq!(program.status.code(), Some(4), "{}", String::from_utf8_lossy(&program.stderr));
+    let mut person = Person::runs(world.enclos(&["reset", &session]));
+    person.sees("type reset to confirm").types("no\r");
+    let (code, screen) = person.leaves();
+    assert_eq!(code, 4, "{screen}");
+    assert!(!world.json(&["show", &session, "--json"])["timeline"].as_array().unwrap().is_empty());
+    let mut person = Person::runs(world.enclos(&["reset", &session]));
+    person.sees("cannot be brought back").sees("type reset to confirm").types("reset\r");
+    let (code, screen) = person.leaves();
+    assert_eq!(code, 0, "{screen}");
+    assert!(screen.contains("is erased"), "{screen}");
+    for gone in [["diff", &session], ["resume", &session], ["apply", &session]] {
+        assert_eq!(world.output(&gone).status.code(), Some(2), "{gone:?}");
+    }
+    assert!(!world.home().join("sessions").join(&session).exists());
+    let journal = world.journal();
+    let kinds: Vec<&str> = journal.iter().filter_map(|entry| entry["kind"].as_str()).collect();
+    assert!(kinds.contains(&"session.closed") && kinds.contains(&"content.erased"), "{kinds:?}");
+    assert_eq!(world.verified()["result"], "ok");
+    let listed = world.sessions();
+    assert_eq!(listed[0]["outcome"], "reset", "{listed:?}");
+    assert!(!listed[0]["task"].as_str().unwrap_or_default().contains("look"), "{listed:?}");
+    let fresh = self::run(&world, "ask", "INTERNAL", &[read("hello.txt")]);
+    assert_eq!(raised(&fresh).len(), 1);
 }

@@ -121,7 +121,7 @@ fn a_policy_that_is_gone_is_not_taken_for_none() {
     let saved = world.json(&["policy", "rollback", "--to", "1", "--json"]);
     assert_eq!((&saved["version"], &saved["changed"]), (&json!(1), &json!(true)));
     assert_eq!(std::fs::read_to_string(in_force(&world)).unwrap(), NO_BASH);
-    world.json(&["policy", "apply", "--remove", "--json"]);
+    world.json(&["policy", "apply", "--remove", "--loosen", "--json"]);
     assert!(!in_force(&world).exists());
     assert_eq!(history(&world)[0]["how"], "remove");
     assert_eq!(world.output(&["run", "--headless", "--model", &model, "do it"]).status.code(), Some(0));
@@ -275,7 +275,7 @@ fn rollback_goes_to_the_last_policy_that_could_be_read() {
     std::fs::write(in_force(&world), b"\xff").unwrap();
     apply(&world, "two.toml", NO_BASH, &["instance"]);
     std::fs::write(in_force(&world), b"\xff").unwrap();
-    assert_eq!(world.json(&["policy", "apply", "--remove", "--json"])["removed"], true);
+    assert_eq!(world.json(&["policy", "apply", "--remove", "--loosen", "--json"])["removed"], true);
     assert!(!in_force(&world).exists());
 }
 
@@ -349,4 +349,30 @@ fn a_stored_policy_that_is_not_understood_is_shown_with_its_line() {
     let told = told.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(told.contains("policy.toml:3: unknown field `rules`"), "{told}");
     assert!(told.contains("did you mean `rule`?") && told.contains("tool = \"bash\""), "{told}");
+}
+
+#[test]
+fn a_removal_that_loosens_is_told_before_it_is_done_and_kept_in_the_journal() {
+    let world = World::new();
+    apply(&world, "free.toml", FREE, &["instance"]);
+    apply(&world, "calm.toml", NO_BASH, &["group", "acme"]);
+    let remove = ["policy", "apply", "--remove", "--scope", "group", "acme"];
+    let why = refused(&world, &remove);
+    assert!(
+        why.contains("becomes looser") && why.contains("tool `bash`") || why.contains("category `bash`"),
+        "{why}"
+    );
+    assert!(
+        why.contains("nothing was changed") && why.contains("--remove --loosen --scope group acme"),
+        "{why}"
+    );
+    assert_eq!(history(&world).len(), 2, "nothing was saved");
+    let saved = world.json(&[&remove[..], &["--loosen", "--json"]].concat());
+    assert!(saved["looser"].to_string().contains("bash"), "{saved:#}");
+    let export = String::from_utf8(world.output(&["journal", "export"]).stdout).unwrap();
+    assert!(export.contains("\"looser\":["), "{export}");
+    // Where nothing becomes looser, nothing is asked for.
+    let strict = "name = \"same\"\n[[rule]]\ntool = \"bash\"\nverdict = \"allow\"\n";
+    apply(&world, "same.toml", strict, &["group", "other"]);
+    world.json(&["policy", "apply", "--remove", "--scope", "group", "other", "--json"]);
 }

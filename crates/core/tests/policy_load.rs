@@ -1,7 +1,7 @@
 //! Reading policies: what is refused, in which words and at which line; settings and their laws; presets.
 
 use enclos_core::policy::{
-    ExecutionBackend, Layer, Mounts, OutputKeep, Policy, PolicyError, Preset, Problem, Scope,
+    ExecutionBackend, Isolation, Layer, Mounts, OutputKeep, Policy, PolicyError, Preset, Problem, Scope,
 };
 
 fn layer(scope: Scope, text: &str) -> Layer<'_> {
@@ -277,6 +277,39 @@ fn the_nearest_scope_chooses_what_is_kept_of_an_output() {
     }
     let error = Policy::load(&[layer(Scope::Project, &keep("tail"))]).unwrap_err().to_string();
     assert!(error.contains("`head` or `head_and_tail`"), "{error}");
+}
+
+#[test]
+fn the_strictest_level_of_isolation_holds_and_lower_scopes_only_tighten() {
+    let of = |level: &str| format!("name = \"p\"\n[execution]\nisolation = \"{level}\"\n");
+    let (hard, standard, soft, silent) =
+        (of("hard"), of("standard"), of("soft"), "name = \"p\"\n".to_owned());
+    let repository = "[execution]\nisolation = \"hard\"\n";
+    for (instance, project, repository, expected) in [
+        (&silent, &silent, "", None),
+        (&standard, &silent, "", Some((Isolation::Standard, Scope::Instance))),
+        (&standard, &hard, "", Some((Isolation::Hard, Scope::Project))),
+        (&hard, &hard, "", Some((Isolation::Hard, Scope::Instance))),
+        (&hard, &silent, repository, Some((Isolation::Hard, Scope::Instance))),
+        (&silent, &standard, repository, Some((Isolation::Hard, Scope::Repository))),
+    ] {
+        let layers = [
+            layer(Scope::Instance, instance),
+            layer(Scope::Project, project),
+            layer(Scope::Repository, repository),
+        ];
+        let policy = Policy::load(&layers).unwrap();
+        let demanded = policy.settings().isolation.as_ref();
+        assert_eq!(demanded.map(|one| (one.level, one.scope)), expected);
+    }
+    let layers = [layer(Scope::Instance, &hard), layer(Scope::Project, &standard)];
+    let error = Policy::load(&layers).unwrap_err().to_string();
+    assert!(error.contains("execution.isolation") && error.contains("instance"), "{error}");
+    // As it stands the demand of the higher scope holds all the same.
+    let standing = Policy::load_standing(&layers).unwrap();
+    assert_eq!(standing.settings().isolation.as_ref().unwrap().level, Isolation::Hard);
+    let error = Policy::load(&[layer(Scope::Instance, &soft)]).unwrap_err().to_string();
+    assert!(error.contains("instance.toml:3") && error.contains("`standard` or `hard`"), "{error}");
 }
 
 #[test]

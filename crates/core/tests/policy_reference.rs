@@ -105,7 +105,7 @@ fn the_schema_has_every_field_that_the_loader_takes_and_no_other() {
 }
 
 /// Lines that are right and lines that are wrong, by the keys of each table.
-const LINES: [(&str, &[&str], &[&str]); 28] = [
+const LINES: [(&str, &[&str], &[&str]); 29] = [
     ("id", &["'a.b-c_1'"], &["1"]),
     ("tool", &["'read'", "['read', 's/*']"], &["[]", "1", "[1]"]),
     ("category", &["'bash'", "['read', 'egress']"], &["[]", "'reads'", "['x']", "1"]),
@@ -130,6 +130,7 @@ const LINES: [(&str, &[&str], &[&str]); 28] = [
     ("contained", &["'allow'", "'ask'"], &["'disabled'", "true"]),
     ("place", &["'workstation'", "'server'"], &["'cloud'"]),
     ("output_keep", &["'head'", "'head_and_tail'"], &["'tail'", "1"]),
+    ("isolation", &["'standard'", "'hard'"], &["'soft'", "1"]),
     ("session_max_actions", &["0", "1"], &["-1", "1.5", "'1'"]),
     ("sandbox_disk_bytes", &["10737418240"], &["-1"]),
     ("on_ask", &["'park'", "'stop'", "'deny'"], &["'allow'"]),

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::LazyLock;
 
-use enclos_core::ids::Digest;
+use enclos_core::ids::{Digest, SessionId};
 use enclos_core::noun::listed;
 use enclos_core::secret::{Redactor, RedactorError};
 use enclos_core::session::Files;
@@ -18,7 +18,7 @@ use crate::changeset::{
     self, Applied, ApplyError, Cause, ChangeSet, ChangeSetError, Choice, FileChange, Kind, Workspace,
 };
 use crate::held::{self, Levels, Release};
-use crate::session::{Facts, facts};
+use crate::session::{Facts, Part, PartHunk, Parts, facts};
 
 /// Names of files in one entry of the journal.
 const NAMED: usize = 200;
@@ -36,7 +36,7 @@ pub(crate) struct Chosen {
 
 impl Chosen {
     /// The choice, when every name in it is a file of the set and every flagged file was named as such.
-    pub(crate) fn resolve(&self, set: &ChangeSet) -> Result<Choice, ApiError> {
+    pub(crate) fn resolve(&self, set: &ChangeSet, session: &SessionId) -> Result<Choice, ApiError> {
         let plain_name = |name: &String| name.strip_prefix("./").unwrap_or(name).to_owned();
         let files: Option<Vec<String>> =
             self.files.as_ref().map(|files| files.iter().map(plain_name).collect());
@@ -44,7 +44,9 @@ impl Chosen {
         let named = files.iter().flatten().chain(&flagged);
         if let Some(unknown) = named.clone().find(|name| set.get(name).is_none()) {
             let message = format!("the change set has no file `{unknown}`");
-            return Err(ApiError::new(Fault::Usage, message).hint("its files: enclos diff last --stat"));
+            return Err(
+                ApiError::new(Fault::Usage, message).hint(format!("its files: enclos diff {session} --stat"))
+            );
         }
         let plain = set.files.iter().filter(|file| file.flags.is_empty() && file.held.is_none());
         let plain = plain.map(|file| file.path.clone());
@@ -59,12 +61,12 @@ impl Chosen {
         if let Some(path) = paths.iter().find(unanswered) {
             let message = format!("`{path}` is under dedicated control and needs a yes of its own");
             return Err(ApiError::new(Fault::Refused, message)
-                .hint(format!("look at it, then name it: --files {path}")));
+                .hint(format!("look at it, then name it: enclos apply {session} --files {path}")));
         }
         if paths.is_empty() {
             let message =
                 "there is nothing to apply: every file is flagged or held and needs a yes of its own";
-            return Err(ApiError::new(Fault::Refused, message).hint("name the files: --files PATH …"));
+            return Err(ApiError::new(Fault::Refused, message).hint(format!("see why: enclos diff {session} --stat   then name them: enclos apply {session} --files PATH …")));
         }
         Ok(Choice::Files(paths))
     }
@@ -80,6 +82,28 @@ pub(crate) fn build(repo: &Path, layer: &Path, levels: &Levels) -> Result<Change
     let mut set = workspace.build(&flags).map_err(|error| failed(&error))?;
     levels.mark(&mut set);
     Ok(set)
+}
+
+/// The hunks of a change set, for the lineage.
+pub(crate) fn parts(repo: &Path, layer: &Path, set: &ChangeSet) -> Result<Parts, ApiError> {
+    let workspace = Workspace::open(repo, layer).map_err(|error| failed(&error))?;
+    let mut files = Vec::new();
+    for file in &set.files {
+        let shown = workspace.show(file).map_err(|error| failed(&error))?;
+        let hunks = shown.hunks.into_iter().map(|hunk| PartHunk {
+            line: hunk.start,
+            lines: hunk.lines.iter().filter(|line| line.kind != changeset::LineKind::Removed).count(),
+            text: hunk.lines.iter().map(|line| line.text.as_str()).collect::<Vec<_>>().join("\n"),
+        });
+        files.push(Part {
+            path: file.path.clone(),
+            old_path: file.old_path.clone(),
+            digest: file.now().to_owned(),
+            label: file.label,
+            hunks: hunks.collect(),
+        });
+    }
+    Ok(Parts { digest: set.digest.as_str().to_owned(), files })
 }
 
 /// What the files of a layer are that a session changed, for the moment before it learns more.
@@ -281,26 +305,27 @@ pub(crate) fn apply(
     layer: &Path,
     set: &ChangeSet,
     choice: &Choice,
+    id: &SessionId,
 ) -> Result<Applied, ApiError> {
     let session = layer.parent().unwrap_or(layer);
-    recover(session)?;
+    recover(session, id)?;
     let workspace = Workspace::open(repo, layer).map_err(|error| failed(&error))?;
-    workspace.apply(set, choice, session).map_err(|error| not_applied(&error))
+    workspace.apply(set, choice, session).map_err(|error| not_applied(&error, id))
 }
 
 /// Mends an application that a crash had cut short: it is finished, or taken back.
-pub(crate) fn recover(session: &Path) -> Result<(), ApiError> {
-    changeset::recover(session).map(drop).map_err(|error| not_applied(&error))
+pub(crate) fn recover(session: &Path, id: &SessionId) -> Result<(), ApiError> {
+    changeset::recover(session).map(drop).map_err(|error| not_applied(&error, id))
 }
 
-fn not_applied(error: &ApplyError) -> ApiError {
+fn not_applied(error: &ApplyError, id: &SessionId) -> ApiError {
     let mut told = ApiError::new(Fault::Internal, error.to_string());
     if let ApplyError::Conflicts(conflicts) = error {
         for conflict in conflicts {
             told = told.hint(format!("`{}`: {}", conflict.path, cause(conflict.cause)));
         }
-        told = told.hint("accept the others by name: enclos apply last --files PATH …");
-        told = told.hint("or merge by hand: enclos diff last --patch | git apply --3way");
+        told = told.hint(format!("accept the others by name: enclos apply {id} --files PATH …"));
+        told = told.hint(format!("or merge by hand: enclos diff {id} --patch | git apply --3way"));
     }
     told
 }

@@ -12,6 +12,7 @@ use serde_json::json;
 
 use crate::config::Config;
 use crate::effects;
+use crate::isolation;
 use crate::masks::{Desk, Masks};
 use crate::places::Places;
 use crate::repo::Repo;
@@ -46,6 +47,7 @@ pub(crate) fn run(
     let started = Instant::now();
     let sandbox = effects::open(&plan).map_err(|error| not_opened(&error))?;
     let open_ms = millis(started);
+    isolation::check(policy, sandbox.report(), "this machine")?;
     let mut runs = Vec::new();
     for _ in 0..request.repeat {
         let (mut stdout, mut stderr) = (Vec::new(), Vec::new());
@@ -68,7 +70,7 @@ pub(crate) fn run(
         "cpus": {"limit": plan.limits.cpus, "held_by": format!("{:?}", report.cpus)},
         "disk_bytes": {"limit": plan.limits.disk_bytes, "held_by": format!("{:?}", report.disk)},
         "workspace": report.workspace.word(),
-        "isolation": format!("{:?}", report.level).to_lowercase(),
+        "isolation": report.level.word(),
     });
     let closing = Instant::now();
     sandbox.close();

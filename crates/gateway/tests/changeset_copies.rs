@@ -7,6 +7,8 @@ use changeset_support::{Tree, commit, file, link, program, read, tree, write};
 use enclos_gateway::changeset::{
     Choice, FileChange, Workspace, record_hidden, record_opening, record_unclean,
 };
+use std::os::unix::fs::PermissionsExt;
+
 use enclos_sandbox::{Backend, Command, Limits, Plan, Prefer, open};
 
 fn base() -> Tree {
@@ -29,6 +31,9 @@ fn base() -> Tree {
         ("secret.env", file("KEY=1\n")),
         ("untouched/x", file("x\n")),
         ("Makefile", file("all:\n")),
+        ("tool", program("#!/bin/sh\n")),
+        ("was-suid", program("#!/bin/sh\n")),
+        ("was-suid-edited", program("#!/bin/sh\n")),
     ])
 }
 
@@ -36,7 +41,8 @@ const WORK: &str = "set -e; sed -i 's/line 7/line seven/' edited.txt; mv renamed
     sed 's/line 3$/line three/' renamed-and-edited.txt > elsewhere.txt; rm renamed-and-edited.txt; chmod -x run.sh; \
     chmod +x plain.sh; ln -sfn run.sh link; printf '\\0\\1\\2\\377' > image.bin; rm -r gone; rm -r folder; echo now > folder; \
     rm file; mkdir file; echo in > file/in; rm -r again; mkdir again; echo kept > again/kept; echo t >> Makefile; \
-    echo mine > secret.env; mkfifo pipe; ln -s /etc/passwd out; printf 'no end' > no-end; touch empty; echo x > run2; chmod 755 run2";
+    echo mine > secret.env; mkfifo pipe; ln -s /etc/passwd out; printf 'no end' > no-end; touch empty; echo x > run2; chmod 755 run2; \
+    echo s > suid; chmod 4755 suid; chmod 6755 tool; echo more >> was-suid-edited; mkdir shared; chmod 3777 shared; echo in > shared/f";
 
 /// The digest, the patch, what is told of each file, and the tree after the application.
 fn session(by: Prefer) -> (String, Vec<u8>, Vec<String>, Tree) {
@@ -45,6 +51,9 @@ fn session(by: Prefer) -> (String, Vec<u8>, Vec<String>, Tree) {
     std::fs::create_dir(&workspace).unwrap();
     write(&workspace, &base());
     commit(&workspace);
+    for name in ["was-suid", "was-suid-edited"] {
+        std::fs::set_permissions(workspace.join(name), PermissionsExt::from_mode(0o4755)).unwrap();
+    }
     let hidden = vec!["secret.env".into()];
     record_opening(&layer).unwrap();
     record_hidden(&layer, &hidden).unwrap();
@@ -90,6 +99,13 @@ fn a_copy_and_an_overlay_end_in_the_same_change_set() {
     assert_eq!(overlay.1, copy.1);
     assert_eq!(overlay.0, copy.0);
     assert_eq!(overlay.3, copy.3);
+    let flagged = |name: &str| {
+        let path = format!("path: \"{name}\"");
+        overlay.2.iter().any(|told| told.contains(&path) && told.contains("privileged-bits-stripped"))
+    };
+    assert!(flagged("suid"), "what was made setuid is flagged: {:#?}", overlay.2);
+    let untouched = |told: &String| !told.contains("\"was-suid\"") && !told.contains("\"tool\"");
+    assert!(overlay.2.iter().all(untouched), "bits alone, which are never applied, are no change");
     assert!(overlay.2.len() > 15, "{:?}", overlay.2);
     assert_eq!(copy.3.get("untouched/x"), Some(&file("changed outside\n")));
     assert_eq!(copy.3.get("new-name.txt"), base().get("renamed.txt"));

@@ -378,6 +378,8 @@ pub enum Outcome {
     NothingToDo,
     /// A person stopped it.
     Stopped,
+    /// A person reset it: nothing of it can be read any more.
+    Reset,
     /// An administrator revoked it.
     Revoked,
     /// Its budget was spent.

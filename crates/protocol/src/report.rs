@@ -255,6 +255,9 @@ pub struct PolicySaved {
     /// The number of the version whose text was saved again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub restored: Option<u64>,
+    /// What gives more room by this change, in words.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub looser: Vec<String>,
 }
 
 /// One version of the policy of a scope.

@@ -82,6 +82,8 @@ fn per_second(root: &Path, time: Duration) -> Result<f64, Box<dyn Error>> {
 /// Proportional memory of the init, in KiB.
 fn idle(sandbox: &Sandbox) -> Result<f64, Box<dyn Error>> {
     sandbox.run(&Command::new("true"), &mut |_, _| {})?;
+    // Idle is what has had nothing to do for a while.
+    std::thread::sleep(Duration::from_secs(2));
     let inits = children(std::process::id())?;
     let [init] = inits.as_slice() else { return Err(format!("no single init among {inits:?}").into()) };
     number(&std::fs::read_to_string(format!("/proc/{init}/smaps_rollup"))?, "Pss:")

@@ -24,6 +24,7 @@ mod open;
 mod plan;
 mod platform;
 mod probe;
+mod quota;
 mod remedy;
 mod report;
 mod run;

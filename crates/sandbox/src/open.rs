@@ -8,6 +8,7 @@ use crate::launch::{self, Given, Launch};
 use crate::oci::{self, Oci};
 use crate::plan::{Access, Backend, Limits, Plan};
 use crate::platform::{self, Identity};
+use crate::quota::Quota;
 use crate::report::{Enforcer, Level, Report, Workspace};
 use crate::sandbox::{Life, Sandbox};
 use crate::state::{self, Layer};
@@ -106,6 +107,12 @@ fn attempt(plan: &Plan, start: Instant, since: Option<String>) -> Result<Sandbox
         unopened
     })?;
     put_limits_in_force(&life)?;
+    if identity == Identity::Root {
+        match Quota::hold(&life.layer.directory, life.layer.owner.0, plan.limits.disk_bytes) {
+            Ok(quota) => life.quota = Some(quota),
+            Err(error) => life.groups.missing.push(format!("disk quota: {error}")),
+        }
+    }
     let report = report(&life, identity, ready, made.workspace, start);
     let masked = Masked::new(workspace, plan);
     Ok(Sandbox::new(life, plan.limits.clone(), report, masked))
@@ -168,26 +175,23 @@ fn wait_until_ready(life: &Life) -> Result<Ready, Unopened> {
     }
 }
 
-/// Moves the init into its groups, then hands it their counters: only after that it makes children.
+/// Hands the init the ways into its groups, and their counters: only after that it makes children. The caller goes on
+/// meanwhile; [`Life`] hears whether it went in before anything is run.
 fn put_limits_in_force(life: &Life) -> Result<(), OpenError> {
     let what = "putting the limits in force";
     let groups = &life.groups;
-    let which =
-        Counters { memory: groups.memory_counter.is_some(), processes: groups.process_counter.is_some() };
+    let ways_in = groups.ways_in().at(Step::Limits, what)?;
+    let which = Counters {
+        memory: groups.memory_counter.is_some(),
+        processes: groups.process_counter.is_some(),
+        ways_in: u8::try_from(ways_in.len()).unwrap_or(u8::MAX),
+    };
     let body = serde_json::to_vec(&which).at(Step::Limits, what)?;
-    let counters: Vec<OwnedFd> = [&groups.memory_counter, &groups.process_counter]
-        .into_iter()
-        .flatten()
-        .map(OwnedFd::try_clone)
-        .collect::<Result<_, _>>()
-        .at(Step::Limits, what)?;
-    let door = groups.door();
-    life.put_in_force(move |started| {
-        door.enter(started.pid)?;
-        let fds: Vec<_> = counters.iter().map(AsFd::as_fd).collect();
-        channel::send(&started.control, Kind::Counters, 0, &body, &fds)
-    })
-    .at(Step::Limits, what)
+    let counters = [&groups.memory_counter, &groups.process_counter];
+    let fds: Vec<_> = counters.into_iter().flatten().chain(&ways_in).map(AsFd::as_fd).collect();
+    channel::send(&life.shared.started.control, Kind::Counters, 0, &body, &fds).at(Step::Limits, what)?;
+    life.limits_are_coming();
+    Ok(())
 }
 
 /// Keeps the init, and so all that come of it, to `count` of the processors allowed so far, chosen by chance so that
@@ -215,7 +219,9 @@ fn report(life: &Life, identity: Identity, ready: Ready, workspace: Workspace, s
     let groups = &life.groups;
     let mut missing = groups.missing.clone();
     missing.extend(ready.remarks.into_iter().map(|remark| format!("mounts: {remark}")));
-    missing.push("disk: held by a limit on each file and the watchdog, not by a quota".into());
+    if life.quota.is_none() {
+        missing.push("disk: held by a limit on each file and the watchdog, not by a quota".into());
+    }
     match identity {
         Identity::Root => {}
         Identity::User(0, _) => missing.push(
@@ -227,7 +233,7 @@ fn report(life: &Life, identity: Identity, ready: Ready, workspace: Workspace, s
         }
     }
     Report {
-        level: Level::Standard,
+        level: if missing.is_empty() { Level::Hard } else { Level::Standard },
         opened_in: start.elapsed(),
         host_uid: life.layer.owner.0,
         landlock_abi: ready.landlock_abi,
@@ -235,7 +241,7 @@ fn report(life: &Life, identity: Identity, ready: Ready, workspace: Workspace, s
         memory: groups.memory.unwrap_or(Enforcer::Watchdog),
         processes: groups.processes.unwrap_or(Enforcer::Rlimit),
         cpus: groups.cpus.unwrap_or(Enforcer::Affinity),
-        disk: Enforcer::Watchdog,
+        disk: if life.quota.is_some() { Enforcer::Quota } else { Enforcer::Watchdog },
         missing,
     }
 }

@@ -37,6 +37,9 @@ pub enum Outcome {
     NotReached,
 }
 
+/// The name of the check that tells the level.
+pub(crate) const ISOLATION: &str = "isolation";
+
 /// Quick escapes in bash alone: each prints `ESCAPED` when it worked.
 const ESCAPES: [(&str, &str); 10] = [
     (
@@ -146,6 +149,7 @@ fn with(folders: &Folders, backend: &Backend) -> Vec<Check> {
         Err(error) => steps(Some(&error), None, in_container),
         Ok(sandbox) => {
             let mut checks = steps(None, Some(sandbox.report()), in_container);
+            checks.push(level(sandbox.report()));
             checks.extend(ESCAPES.iter().map(|(name, text)| escape(&sandbox, name, text)));
             sandbox.close();
             let untouched = folders.workspace().join("kept").exists()
@@ -178,6 +182,22 @@ fn steps(failed: Option<&OpenError>, report: Option<&Report>, in_container: bool
         .collect()
 }
 
+/// The level that this machine gives, as a policy may demand it.
+fn level(report: &Report) -> Check {
+    let outcome = if report.level == Level::Hard { Outcome::Ok } else { Outcome::Limited };
+    let detail = match report.level {
+        Level::Hard => "hard: `execution.isolation = \"hard\"` of a policy is met".to_owned(),
+        Level::Standard => {
+            format!(
+                "standard: a policy with `execution.isolation = \"hard\"` opens no session here; {}",
+                report.missing.join("; ")
+            )
+        }
+    };
+    let remedy = (outcome == Outcome::Limited).then(|| report.mends().join("\n"));
+    Check { name: ISOLATION.into(), outcome, detail, remedy }
+}
+
 fn detail(step: Step, report: Option<&Report>) -> (Outcome, String) {
     let Some(report) = report else { return (Outcome::Ok, String::new()) };
     match step {
@@ -194,8 +214,10 @@ fn detail(step: Step, report: Option<&Report>) -> (Outcome, String) {
                 report.cpus.word(),
                 report.disk.word()
             );
-            let outcome = if report.level == Level::Hard { Outcome::Ok } else { Outcome::Limited };
-            (outcome, [held].into_iter().chain(report.missing.iter().cloned()).collect::<Vec<_>>().join("; "))
+            let weak = [report.memory, report.processes, report.cpus]
+                .into_iter()
+                .any(|held| !matches!(held, Enforcer::Cgroup1 | Enforcer::Cgroup2));
+            (if weak { Outcome::Limited } else { Outcome::Ok }, held)
         }
         Step::Workspace => match &report.workspace {
             Workspace::Overlay => (Outcome::Ok, String::new()),
@@ -215,6 +237,7 @@ impl Enforcer {
             Self::Rlimit => "rlimit",
             Self::Watchdog => "watchdog",
             Self::Affinity => "affinity",
+            Self::Quota => "quota",
         }
     }
 }

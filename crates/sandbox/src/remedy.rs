@@ -59,6 +59,22 @@ pub(crate) fn ceilings() -> String {
         .into()
 }
 
+/// How a session gets a user number of its own outside.
+pub(crate) fn own_user() -> String {
+    "let root make the sandboxes: `enclos host` started as root with --gateway-uid of yours, and \
+     ENCLOS_AGENT_EXECUTION=server"
+        .into()
+}
+
+/// How the kernel can hold what a session writes.
+pub(crate) fn quota() -> String {
+    "enforce quotas of users on the file system of the layers (ENCLOS_HOME, or --state of `enclos host`); only root can set \
+     them:\n\
+     xfs: mount it with the option `uquota`\n\
+     ext4: tune2fs -O quota -Q usrquota DEVICE while it is not mounted, then mount it with the option `usrquota`"
+        .into()
+}
+
 fn kernel(system: &System) -> String {
     let newer = match system.family {
         Family::Ubuntu => {

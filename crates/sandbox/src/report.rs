@@ -1,4 +1,5 @@
 //! What an open sandbox really has: the level obtained and what holds each ceiling.
+use crate::{platform, remedy};
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
@@ -85,4 +86,30 @@ pub enum Enforcer {
     Watchdog,
     /// The set of processors that the sandbox may run on.
     Affinity,
+    /// A disk quota on the session's user number.
+    Quota,
+}
+
+impl Level {
+    /// Its word, in policies and in the journal.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Standard => "standard",
+            Self::Hard => "hard",
+        }
+    }
+}
+
+impl Report {
+    /// How what is missing for [`Level::Hard`] can be had, one thing a text; empty when nothing is.
+    pub fn mends(&self) -> Vec<String> {
+        let grouped = |held: Enforcer| matches!(held, Enforcer::Cgroup1 | Enforcer::Cgroup2);
+        let all_grouped = [self.memory, self.processes, self.cpus].into_iter().all(grouped);
+        let lacks = [
+            (!platform::is_own_uid(self.host_uid), remedy::own_user()),
+            (!all_grouped, remedy::ceilings()),
+            (self.disk != Enforcer::Quota, remedy::quota()),
+        ];
+        lacks.into_iter().filter_map(|(lacks, mend)| lacks.then_some(mend)).collect()
+    }
 }

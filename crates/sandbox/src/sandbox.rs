@@ -6,17 +6,17 @@ use crate::error::{FileError, RunError};
 use crate::launch::Started;
 use crate::oci::Container;
 use crate::plan::Limits;
+use crate::quota::Quota;
 use crate::report::Report;
 use crate::state::{self, Layer};
 use crate::unmask::Masked;
 use crate::{call, life, run};
-use enclos_init::channel;
+use enclos_init::channel::{self, Frame};
 use enclos_init::file::{FileOp, FileReply};
-use enclos_init::wire::{BACKGROUND, Kind, Step};
+use enclos_init::wire::{BACKGROUND, Failure, Kind, Step};
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::thread::JoinHandle;
 use std::time::Duration;
 
 /// A living sandbox. Dropping it ends everything inside and waits for that; what the session changed stays in the
@@ -34,7 +34,7 @@ pub struct Sandbox {
 }
 
 /// A started init with all that goes away with it, in this order: processes, what they threw away, the container, control
-/// groups.
+/// groups, the disk quota.
 #[derive(Debug)]
 pub(crate) struct Life {
     pub(crate) shared: Arc<Shared>,
@@ -42,15 +42,16 @@ pub(crate) struct Life {
     pub(crate) container: Option<Container>,
     pub(crate) layer: Layer,
     pub(crate) groups: Groups,
+    pub(crate) quota: Option<Quota>,
     limits_in_force: Mutex<InForce>,
 }
 
-/// Whether the sandbox is in its control groups. The kernel takes its time over that, so it is done while the caller
+/// Whether the sandbox is in its control groups. The kernel may take its time over that, so it is done while the caller
 /// goes on, and waited for before anything of the agent's runs.
-#[derive(Debug)]
+#[derive(Debug, Clone, Copy)]
 enum InForce {
-    /// Under way.
-    Coming(JoinHandle<io::Result<()>>),
+    /// Under way: the init will say when it is in them.
+    Coming,
     /// Done.
     Yes,
     /// Failed: nothing will run.
@@ -79,41 +80,37 @@ impl Life {
             container: None,
             layer,
             groups: Groups::default(),
+            quota: None,
             limits_in_force: Mutex::new(InForce::Yes),
         }
     }
 
-    /// Lets `work`, which puts the limits in force, go on beside.
-    pub(crate) fn put_in_force(
-        &self,
-        work: impl FnOnce(&Started) -> io::Result<()> + Send + 'static,
-    ) -> io::Result<()> {
-        let shared = Arc::clone(&self.shared);
-        let thread =
-            std::thread::Builder::new().name("limits".into()).spawn(move || work(&shared.started))?;
-        *self.limits_in_force.lock().unwrap_or_else(PoisonError::into_inner) = InForce::Coming(thread);
-        Ok(())
+    /// The init was told to go into its groups.
+    pub(crate) fn limits_are_coming(&self) {
+        *self.limits_in_force.lock().unwrap_or_else(PoisonError::into_inner) = InForce::Coming;
     }
 
     /// Waits until the limits are in force.
     fn wait_for_limits(&self) -> Result<(), RunError> {
         let mut state = self.limits_in_force.lock().unwrap_or_else(PoisonError::into_inner);
-        *state = match std::mem::replace(&mut *state, InForce::No(None)) {
-            InForce::Coming(thread) => match thread.join() {
-                Ok(Ok(())) => InForce::Yes,
-                Ok(Err(error)) => InForce::No(error.raw_os_error()),
-                Err(_) => InForce::No(None),
-            },
-            other => other,
-        };
-        match &*state {
+        if let InForce::Coming = *state {
+            *state = match channel::receive(&self.shared.started.control) {
+                Ok(Some(Frame { kind: Kind::Ready, .. })) => InForce::Yes,
+                Ok(Some(Frame { kind: Kind::Failed, body, .. })) => {
+                    InForce::No(serde_json::from_slice::<Failure>(&body).ok().map(|failure| failure.errno))
+                }
+                Ok(_) => InForce::No(None),
+                Err(error) => InForce::No(error.raw_os_error()),
+            };
+        }
+        match *state {
             InForce::Yes => Ok(()),
             _ if self.shared.stopped() => Err(RunError::Closed),
+            InForce::Coming => Err(RunError::Closed),
             InForce::No(errno) => {
                 let source = io::Error::from_raw_os_error(errno.unwrap_or(libc::EIO));
                 Err(RunError::Confine { step: Step::Limits, source })
             }
-            InForce::Coming(_) => Err(RunError::Closed),
         }
     }
 }
@@ -122,8 +119,6 @@ impl Drop for Life {
     fn drop(&mut self) {
         self.shared.stopped.store(true, Ordering::Release);
         life::end(&self.shared.started.process);
-        // The groups can only be removed when nobody is on the way into them any more.
-        let _ = self.wait_for_limits();
         // What cannot be removed now is removed when the layer is used again, or with it.
         let _ = state::discard_scratch(&self.layer.directory);
     }

@@ -83,6 +83,7 @@ pub(crate) fn outcome(outcome: Outcome) -> &'static str {
     match outcome {
         Outcome::Accepted => "accepted",
         Outcome::Rejected => "rejected",
+        Outcome::Reset => "reset",
         Outcome::NothingToDo => "nothing to do",
         Outcome::Stopped => "stopped",
         Outcome::Revoked => "revoked",

@@ -24,6 +24,9 @@ use enclos_protocol::changeset::{AppliedView, ChangeSetView, UndoneView};
 use enclos_protocol::error::{ApiError, Fault, Place};
 use enclos_protocol::event::{ApprovalState, Body, Event, Outcome, SessionState};
 use enclos_protocol::lab::{DifferenceReport, SimulateRequest, Simulation, TestReport};
+use enclos_protocol::lineage::{
+    Answer, Drawing, ExportRequest, Exported as LineageExported, Question, Start, Verified,
+};
 use enclos_protocol::order::Order;
 use enclos_protocol::report::{
     Answered, ApprovalRow, Check, CommandExplanation, CommandRun, Explanation, Exported, FileDigest,
@@ -288,6 +291,11 @@ impl Gateway for Fake {
         })
     }
 
+    fn reset(&self, session: &SessionId, _confirmed: bool, _at_terminal: bool) -> Result<(), ApiError> {
+        self.orders.borrow_mut().push(format!("reset {session}"));
+        Ok(())
+    }
+
     fn discard(&self, session: &SessionId) -> Result<(), ApiError> {
         self.orders.borrow_mut().push(format!("discard {session}"));
         Ok(())
@@ -320,6 +328,7 @@ impl Gateway for Fake {
             overruled: vec!["the rule `free` counts no more".to_owned()],
             removed: false,
             restored: None,
+            looser: Vec::new(),
         })
     }
 
@@ -458,6 +467,41 @@ impl Gateway for Fake {
         let line = format!("{{\"session\":{session:?}}}\n");
         out.write_all(line.as_bytes()).map_err(|error| ApiError::new(Fault::Internal, error.to_string()))?;
         Ok(Exported { entries: 1, sessions: 1 })
+    }
+
+    fn lineage(&self, question: &Question) -> Result<Answer, ApiError> {
+        self.orders.borrow_mut().push(format!("lineage {question:?}"));
+        Ok(Answer { records: lineage_items(), truncated: true, ..Answer::default() })
+    }
+
+    fn lineage_export(&self, request: &ExportRequest) -> Result<LineageExported, ApiError> {
+        self.orders.borrow_mut().push(format!("export {:?} {}", request.question, request.clearance));
+        Ok(LineageExported {
+            folder: "/x".to_owned(),
+            records: 2,
+            withheld: 1,
+            links: 1,
+            sessions: 1,
+            truncated: false,
+            public_key: "ab".to_owned(),
+        })
+    }
+
+    fn lineage_verify(&self, _: &Path, _: Option<&Path>) -> Result<Verified, ApiError> {
+        Ok(Verified {
+            ok: self.verify_code == 0,
+            first_bad: None,
+            records: 2,
+            withheld: 1,
+            entries: 9,
+            signer: "given".to_owned(),
+            anchor: "unanchored".to_owned(),
+            message: "what was found".to_owned(),
+        })
+    }
+
+    fn lineage_graph(&self, _: &Start, _: Level) -> Result<Drawing, ApiError> {
+        Ok(Drawing { svg: "<svg/>".to_owned(), records: 2, left_out: 1 })
     }
 
     fn journal_verify(&self, _: Option<&Path>) -> Result<Verification, ApiError> {

@@ -148,6 +148,8 @@ pub(super) struct ExecutionFile {
     #[serde(default)]
     pub(super) backend: Option<super::settings::ExecutionBackend>,
     #[serde(default)]
+    pub(super) isolation: Option<super::isolation::Isolation>,
+    #[serde(default)]
     pub(super) session_max_actions: Option<u64>,
     #[serde(default)]
     pub(super) session_max_minutes: Option<u64>,

@@ -9,6 +9,7 @@ use crate::ids::Digest;
 
 use super::error::{PolicyError, Problem, line_of};
 use super::file::{EnclosToml, PolicyFile, RuleFile};
+use super::isolation::DemandedIsolation;
 use super::lab::{Held, hold};
 use super::labels::Labels;
 use super::rule::{Rule, name};
@@ -194,6 +195,8 @@ impl Loaded {
             scope: layer.scope,
             source: layer.source.clone(),
         });
+        loaded.settings.isolation =
+            DemandedIsolation::of(file.execution.isolation, layer.scope, &layer.source);
         name(&file.name, "policy").map_err(|problem| loaded.error(1, problem))?;
         for rule in file.rule {
             let line = line_of(layer.text, rule.span().start);
@@ -205,7 +208,11 @@ impl Loaded {
     fn of_repository(layer: &Layer<'_>) -> Result<Self, PolicyError> {
         let file: EnclosToml =
             toml::from_str(layer.text).map_err(|e| PolicyError::of_toml(&layer.source, layer.text, &e))?;
-        let settings = Settings { ceilings: Ceilings::of(&file.execution), ..Settings::default() };
+        let settings = Settings {
+            ceilings: Ceilings::of(&file.execution),
+            isolation: DemandedIsolation::of(file.execution.isolation, layer.scope, &layer.source),
+            ..Settings::default()
+        };
         let mut loaded = Self::empty(layer, "repository".to_owned(), settings);
         let fixed = [
             ("place", file.execution.place.is_some()),

@@ -13,9 +13,11 @@ mod decision;
 mod error;
 mod explain;
 mod file;
+mod isolation;
 mod judge;
 mod lab;
 mod labels;
+mod language;
 mod list;
 mod load;
 mod preset;
@@ -33,6 +35,7 @@ use crate::ids::Digest;
 pub use decision::{Considered, Decision, Overruled, Shadow, Why};
 pub use error::{PolicyError, Problem};
 pub use explain::{LayerReport, MatrixRow};
+pub use isolation::{DemandedIsolation, Isolation};
 pub use judge::{Caller, Request};
 pub use lab::{
     Answer, Case, CellChange, Difference, Direction, ExampleResult, RuleChange, Seen, SettingChange, Where,
@@ -71,6 +74,11 @@ impl Policy {
     /// How many examples were held against the rules of all layers.
     pub fn examples(&self) -> usize {
         self.layers.iter().map(|layer| layer.examples.len()).sum()
+    }
+
+    /// What was chosen for the session and counts less than it says, since a scope above gives less room.
+    pub fn unheard(&self) -> Vec<PolicyError> {
+        tighten::loose_settings(self, |scope| scope == Scope::Session)
     }
 
     /// The rules of lower scopes that no call obeys, since a higher scope is stricter.

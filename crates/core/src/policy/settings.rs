@@ -11,6 +11,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Value, json};
 
 use super::file::{Contained, ExecutionFile, PolicyFile};
+use super::isolation::DemandedIsolation;
 use super::labels::Labels;
 use super::scope::Scope;
 
@@ -30,6 +31,8 @@ pub struct Settings {
     pub output_keep: Option<OutputKeep>,
     /// What is around a sandbox.
     pub backend: Option<FixedBackend>,
+    /// The level of isolation that a machine has to give. Default [`super::Isolation::Standard`], which every sandbox has.
+    pub isolation: Option<DemandedIsolation>,
     /// Ceilings on budgets and resources.
     pub ceilings: Ceilings,
     /// What a session with nobody to ask does with a question.
@@ -245,6 +248,7 @@ impl Settings {
             place: None,
             output_keep: file.execution.output_keep,
             backend: None,
+            isolation: None,
             ceilings: Ceilings::of(&file.execution),
             on_ask: file.approvals.on_ask,
             expiry_minutes: file.approvals.expiry_minutes,
@@ -276,6 +280,7 @@ impl Settings {
         Self {
             continue_after_rejection: self.continue_after_rejection.or(Some(false)),
             output_keep: self.output_keep.or(Some(OutputKeep::Head)),
+            isolation: self.isolation.clone().or_else(DemandedIsolation::by_default),
             repository_policy: self.repository_policy.or(Some(true)),
             repository_instructions: self.repository_instructions.or(Some(true)),
             toolchains: self.toolchains.clone().or(Some(Mounts::All)),
@@ -311,6 +316,7 @@ impl Settings {
             ("execution.place", json!(self.place.as_ref().map(|fixed| fixed.place))),
             ("execution.output_keep", json!(self.output_keep)),
             ("execution.backend", json!(self.backend.as_ref().map(|fixed| fixed.backend))),
+            ("execution.isolation", json!(self.isolation.as_ref().map(|demanded| demanded.level))),
             ("execution.session_max_actions", json!(session_max_actions)),
             ("execution.session_max_minutes", json!(session_max_minutes)),
             ("execution.session_max_extensions", json!(session_max_extensions)),
@@ -348,6 +354,7 @@ impl Settings {
             place: self.place.or(lower.place),
             output_keep: lower.output_keep.or(self.output_keep),
             backend: self.backend.or(lower.backend),
+            isolation: both(self.isolation, lower.isolation, DemandedIsolation::tightened_by),
             ceilings: self.ceilings.lowered_by(lower.ceilings),
             on_ask: both(self.on_ask, lower.on_ask, Ord::max),
             expiry_minutes: both(self.expiry_minutes, lower.expiry_minutes, Ord::min),

@@ -275,6 +275,8 @@ pub enum Outcome {
     NothingToDo,
     /// A person stopped it.
     Stopped,
+    /// A person reset it: nothing of it can be read any more, and what begins anew knows nothing.
+    Reset,
     /// Its budget was spent.
     Budget,
     /// It could not go on.

@@ -126,7 +126,7 @@ pub enum Impossible {
 }
 
 /// What a message brings with it: only what a person typed on an interactive surface is trusted.
-fn label_of_message(by: &DecidedBy) -> Label {
+pub fn label_of_message(by: &DecidedBy) -> Label {
     match by {
         DecidedBy::Human(_) => Label::LOWEST,
         DecidedBy::Automation(_) => Label::untrusted(Level::Public),

@@ -4,11 +4,14 @@
 
 use std::path::{Path, PathBuf};
 
+use enclos_core::between::{self, Reset};
 use enclos_core::decision::DecidedBy;
 use enclos_core::ids::{RuleId, SessionId};
+use enclos_core::lineage::Moment;
 use enclos_core::session::{Event, Outcome};
 use enclos_protocol::changeset::{AppliedView, ChangeSetView};
-use enclos_protocol::error::{ApiError, Fault};
+use enclos_protocol::error::{ApiError, Fault, Place};
+use serde_json::json;
 
 use super::{Local, Sealed};
 use crate::held::{Levels, Release};
@@ -100,10 +103,13 @@ impl Local {
         // A person answers at a terminal; what comes through a pipe is a program's answer.
         let by = if at_terminal { self.human() } else { DecidedBy::Automation(RuleId::new("cli.apply")) };
         let (view, record) = session::accept(&lease, &self.clock, made, &set.digest, &chosen, &by)?;
+        let now_us = self.clock.now_us();
+        let leaving = session::sent(&self.store()?, &lease, &self.person.user, Moment(now_us));
         let applied = enclos_store::Record {
             kind: "changeset.applied".to_owned(),
-            time_us: self.clock.now_us(),
+            time_us: now_us,
             entry: record,
+            lineage: leaving.map_err(|error| of_store(&error))?.into_iter().collect(),
             ..enclos_store::Record::default()
         };
         lease.append_wait(vec![applied]).map_err(|error| of_store(&error))?;
@@ -121,6 +127,43 @@ impl Local {
             sessions::remove_layer(&self.layer(session));
         }
         Ok(view)
+    }
+
+    /// Ends a session and erases what it said and made, in one entry that says who did it. The journal stays.
+    pub(super) fn begin_anew(
+        &self,
+        session: &SessionId,
+        confirmed: bool,
+        at_terminal: bool,
+    ) -> Result<(), ApiError> {
+        let by = if at_terminal { self.human() } else { DecidedBy::Automation(RuleId::new("cli.reset")) };
+        let refused = |why: &str| ApiError::new(Fault::Refused, why.to_owned());
+        match between::reset(&by, true, confirmed) {
+            Reset::Done => {}
+            Reset::Confirm => return Err(refused("a reset was not confirmed: nothing happened")),
+            Reset::Refused => return Err(refused("only a person at a terminal resets a session")),
+        }
+        self.sealed(session)?;
+        let lease = self.take(session)?;
+        let state = session::replay(&self.store()?, session)?;
+        let event = Event::Closed { outcome: Outcome::Reset, reason: "a person reset it".to_owned() };
+        let mut facts = session::facts([("by", json!(by)), ("label", json!(state.label()))]);
+        facts.extend(session::facts_of_end(&state));
+        session::close_quietly(&lease, &self.clock, &event, &facts)?;
+        drop(lease);
+        sessions::remove_layer(&self.layer(session));
+        let folder = self.places.session(session);
+        match std::fs::remove_dir_all(&folder) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                let message = format!("the folder of the session cannot be removed: {error}");
+                return Err(
+                    ApiError::new(Fault::Internal, message).at(Place::field(folder.display().to_string()))
+                );
+            }
+            _ => {}
+        }
+        let erased = self.store()?.erase_session(session, self.clock.now_us());
+        erased.map(drop).map_err(|error| ApiError::new(Fault::Internal, error.to_string()))
     }
 
     /// Throws away what a session made.

@@ -33,7 +33,7 @@ pub(super) fn record(event: &Event, facts: &Facts, time_us: i64, key: &CommitKey
     entry.extend(facts.clone());
     bound(&mut entry, key);
     let content = serde_json::to_vec(event).ok();
-    Record { kind: kind.to_owned(), time_us, entry, content, state: None }
+    Record { kind: kind.to_owned(), time_us, entry, content, state: None, lineage: Vec::new() }
 }
 
 /// Holds an entry within its bound: the largest fields become size and digest, until the rest fits. A model that

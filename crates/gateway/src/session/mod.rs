@@ -24,6 +24,7 @@ mod record;
 mod review;
 mod rules;
 mod wait;
+mod weave;
 mod workspace;
 
 use std::path::PathBuf;
@@ -59,12 +60,15 @@ pub(crate) use past::{Past, replay};
 pub(crate) use record::{Facts, record_beside, session_state};
 pub(crate) use review::{Made, accept, change_set, close_quietly, discard, view};
 pub(crate) use wait::budget_view;
+pub(crate) use weave::{Part, PartHunk, Parts, sent};
 
 /// A session at work.
 pub(crate) struct Live {
     clock: Clock,
     lease: Lease,
     state: Session,
+    /// What its events leave in the lineage.
+    weaver: weave::Weaver,
     shown: Phase,
     policy: Policy,
     rules: rules::Rules,
@@ -185,6 +189,18 @@ impl Live {
         ))
     }
 
+    /// The end of a run in a sandbox that has less isolation than the policy in force demands by now.
+    fn too_weak(&self) -> Option<Finish> {
+        let demanded = crate::isolation::unmet(&self.policy, self.sandbox.report())?;
+        let message = format!(
+            "the policy of the {} now demands `execution.isolation = \"{}\"`, and this session's sandbox has `{}`",
+            demanded.scope,
+            demanded.level,
+            self.sandbox.report().level.word()
+        );
+        Some(Finish::new(Exit::Usage, message))
+    }
+
     /// The end of a run at a place that the policy in force does not allow any more.
     fn out_of_place(&self) -> Option<Finish> {
         let fixed = self.policy.settings().place.as_ref()?;
@@ -206,7 +222,7 @@ impl Live {
         }
         self.take_policy().await?;
         self.know_project().await?;
-        if let Some(finish) = self.out_of_place() {
+        if let Some(finish) = self.out_of_place().or_else(|| self.too_weak()) {
             return Ok(Flow::Finish(finish));
         }
         let next = self.state.next(self.clock.now_us());

@@ -20,7 +20,7 @@ use enclos_protocol::event::{Body, Event as Told, Opened, Speaker};
 use enclos_protocol::order::Order;
 use enclos_sandbox::host::Link;
 use enclos_sandbox::toolchains::{self, Taken};
-use enclos_sandbox::{Backend, Level, Plan, Prefer};
+use enclos_sandbox::{Backend, Plan, Prefer};
 use enclos_store::{Lease, Record, SessionMeta, Store};
 use serde_json::json;
 use tokio::sync::mpsc;
@@ -29,6 +29,7 @@ use super::entry::facts;
 use super::place::{self, Placed};
 use super::record::Facts;
 use super::rules::Rules;
+use super::weave::Weaver;
 use super::workspace;
 use super::{Halt, Live, Orders, Past, Remote, Tool, Window, entry};
 use crate::backend;
@@ -220,8 +221,12 @@ pub(crate) async fn open(
     let settings = opening.settings();
     let frame = entry::record(&Event::Opened(settings), &opening_facts(&opening), now_us, lease.commit_key());
     lease.append_wait(vec![frame]).map_err(|error| internal(&error))?;
+    let unheard = opening.policy.unheard();
     let state = Session::open(settings, now_us);
     let (mut live, attached) = assemble(lease, state, opening, started).await?;
+    for setting in unheard {
+        live.teller.notice(format!("what was chosen for this session counts less than it says: {setting}"));
+    }
     if let Some(text) = task {
         let by = live.speaker();
         live.record(Event::Said { text: text.clone(), by }, Facts::new())
@@ -383,7 +388,10 @@ async fn assemble(
     let told = opened_view(&opening, &sandbox, names, notes, &tools);
     let (orders, inbox) = opening.orders;
     let attached = Attached { session: lease.session().clone(), events, orders };
+    let weaver = Weaver::of_store(&opening.store, lease.session().clone(), opening.person.user.clone())
+        .map_err(|error| internal(&error))?;
     let mut live = Live {
+        weaver,
         shown: Phase::Closed(Outcome::Failed),
         clock: opening.clock,
         lease,
@@ -479,7 +487,7 @@ fn opened_view(
         surface: opening.surface().as_str().to_owned(),
         tools: tools.iter().filter(|tool| tool.visible).map(|tool| tool.spec.name.clone()).collect(),
         place: sandbox.word().to_owned(),
-        isolation: if sandbox.report().level == Level::Hard { "hard" } else { "standard" }.to_owned(),
+        isolation: sandbox.report().level.word().to_owned(),
         toolchains,
         notes,
         budget: enclos_protocol::event::BudgetView::default(),

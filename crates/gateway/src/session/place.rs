@@ -16,7 +16,7 @@ use crate::host::{self, Elsewhere};
 use crate::masks::{Desk, History, Masks};
 use crate::repo::Shown;
 use crate::workplace::Workplace;
-use crate::{changeset, effects};
+use crate::{changeset, effects, isolation};
 
 /// A sandbox, with what is to be told of it.
 pub(super) struct Placed {
@@ -55,6 +55,7 @@ pub(super) fn here(
         let mend = error.mend().map(str::to_owned);
         mend.into_iter().fold(failed(describe(&error)), ApiError::hint)
     })?;
+    isolation::check(&opening.policy, sandbox.report(), "this machine")?;
     let mut notes = shown.notes;
     if let Backend::Oci(oci) = &plan.backend {
         notes.push(format!("in a container of {}: {}", oci.engine.word(), oci.image));
@@ -97,6 +98,7 @@ pub(super) fn there(
     notes.push("on an execution host calls cannot be undone".to_owned());
     elsewhere.begin().map_err(|error| internal(&error))?;
     let (remote, names) = brought.open(&wanted)?;
+    isolation::check(&opening.policy, remote.report(), "the execution host, by its own word,")?;
     let sandbox = Workplace::Host(remote);
     Ok(Placed { sandbox, elsewhere: Some(elsewhere), backend: Backend::Namespaces, names, notes })
 }

@@ -129,6 +129,7 @@ impl Live {
         if set.files.is_empty() {
             return self.nothing_made(exit, finished).await;
         }
+        self.announce(&set).await?;
         self.record(Event::Reviewing { digest: set.digest.clone() }, changes::facts_of(&set)).await?;
         let wrote = self.write_patch(&set);
         match self.answering {
@@ -188,6 +189,15 @@ impl Live {
         }
     }
 
+    /// Tells the lineage what the change set is, hunk by hunk.
+    async fn announce(&mut self, set: &ChangeSet) -> Result<(), Halt> {
+        let (root, layer, set) = (self.repo.root.clone(), self.layer.clone(), set.clone());
+        let parts = tokio::task::spawn_blocking(move || changes::parts(&root, &layer, &set)).await;
+        let parts = parts.map_err(|error| Halt::ChangeSet(error.to_string()))?;
+        self.weaver.expect(parts.map_err(|error| Halt::ChangeSet(error.message))?);
+        Ok(())
+    }
+
     async fn nothing_made(&mut self, exit: Exit, finished: bool) -> Result<Flow, Halt> {
         if let Err(error) = self.write_patch_text(&[], &[]) {
             return Ok(Flow::Finish(Finish::new(Exit::Failed, error)));
@@ -197,7 +207,8 @@ impl Live {
             return self.await_orders(exit).await;
         }
         let undone = self.state.next(self.clock.now_us()) == Next::EndOfTurn(End::Undone);
-        if exit == Exit::Done && !undone {
+        // A turn that a refusal or an undo ended waits for a word of the person; it is not done.
+        if exit == Exit::Done && !undone && finished {
             self.close(Outcome::NothingToDo, "nothing was changed".to_owned()).await?;
             return Ok(Flow::Finish(Finish::new(exit, String::new())));
         }
@@ -207,7 +218,8 @@ impl Live {
                 "no extension is left: to go on, enclos run \"task\"".to_owned()
             }
             Exit::Budget => format!("enclos resume {id} --extend"),
-            _ if undone => format!("enclos resume {id} \"MESSAGE\""),
+            Exit::Interrupted => format!("enclos resume {id}"),
+            _ if undone || !finished => format!("enclos resume {id} \"MESSAGE\""),
             _ => format!("enclos resume {id}"),
         };
         Ok(Flow::Finish(Finish::new(exit, next)))
@@ -266,7 +278,7 @@ impl Live {
                 let files = if count == 1 { "file" } else { "files" };
                 self.teller
                     .notice(format!("{count} {files} applied to {}{merged}", self.repo.root.display()));
-                self.remark("changeset.applied", record).await?;
+                self.record_applied(record).await?;
                 if view.left.is_empty() {
                     self.close(Outcome::Accepted, "the change set was accepted".to_owned()).await?;
                     return Ok(Flow::Finish(Finish::new(Exit::Done, String::new())));
@@ -351,7 +363,7 @@ pub(crate) fn accept(
             "the change set is not the one that was shown: look at it again",
         ));
     }
-    let choice = chosen.resolve(&set)?;
+    let choice = chosen.resolve(&set, lease.session())?;
     let released = released(lease, &set, &choice, chosen, by)?;
     let intent = enclos_store::Record {
         kind: "changeset.accepted".to_owned(),
@@ -366,7 +378,7 @@ pub(crate) fn accept(
         ..enclos_store::Record::default()
     };
     lease.append_wait(vec![intent]).map_err(|error| ApiError::new(Fault::Internal, error.to_string()))?;
-    let applied = changes::apply(made.repo, made.layer, &set, &choice)?;
+    let applied = changes::apply(made.repo, made.layer, &set, &choice, lease.session())?;
     let left: Vec<String> =
         set.files.iter().filter(|file| !choice.holds(&file.path)).map(|file| file.path.clone()).collect();
     let record = facts([

@@ -98,6 +98,7 @@ impl Waiting {
 
 /// PID 1 of a command.
 fn first(socket: &OwnedFd, writer: &OwnedFd, confinement: &Confinement, environment: &[String]) -> ! {
+    sys::run_soon();
     let confined = close_all_but(&[socket.as_raw_fd(), writer.as_raw_fd()])
         .at(Step::Privileges, "closing descriptors")
         .and_then(|()| confinement.command());

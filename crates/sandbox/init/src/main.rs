@@ -52,6 +52,8 @@ fn prepare(control: OwnedFd) -> Done<Serve> {
     sys::prctl(libc::PR_SET_DUMPABLE, 0).at(Step::Ready, "becoming unreadable to others")?;
     sys::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL as libc::c_ulong)
         .at(Step::Ready, "asking to end with the gateway")?;
+    process::keep_little_memory();
+    sys::run_soon();
     rustix::io::fcntl_setfd(&control, rustix::io::FdFlags::CLOEXEC)
         .at(Step::Ready, "keeping the control socket")?;
     sys::close_range(IMAGE_FD.unsigned_abs(), IMAGE_FD.unsigned_abs())

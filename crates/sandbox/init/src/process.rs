@@ -60,6 +60,14 @@ pub(crate) fn release_program() {
     unsafe { libc::madvise(start.cast_mut().cast(), length, libc::MADV_DONTNEED) };
 }
 
+/// Has what is large for a moment, such as the room for a message, taken from the kernel and given back to it.
+pub(crate) fn keep_little_memory() {
+    for (what, bytes) in [(libc::M_MMAP_THRESHOLD, 32 << 10), (libc::M_TOP_PAD, 0)] {
+        // SAFETY: takes two numbers; there is one thread. Failing changes nothing.
+        unsafe { libc::mallopt(what, bytes) };
+    }
+}
+
 /// Ends this process at once, running nothing more.
 pub(crate) fn exit(code: i32) -> ! {
     // SAFETY: takes a number; what it skips (handlers, buffers) belongs to the parent.

@@ -3,7 +3,7 @@
 use crate::command::{self, Outcome, Waiting};
 use crate::confine::Confinement;
 use crate::environment;
-use crate::fault::Done;
+use crate::fault::{At, Done};
 use crate::operation;
 use crate::process;
 use crate::setup::Built;
@@ -21,6 +21,8 @@ use std::time::{Duration, Instant};
 const GRACE: Duration = Duration::from_secs(2);
 /// Longest file operation.
 const TOOL_TIME: Duration = Duration::from_mins(1);
+/// After so long without anything to do the program's pages are let go of.
+const REST: Duration = Duration::from_secs(1);
 /// Later than anything.
 const NEVER: Duration = Duration::from_hours(24);
 /// Longest run of a command that has no limit of its own: longer than any session.
@@ -72,6 +74,8 @@ pub(crate) struct Serve {
     children: Vec<Child>,
     /// Made beforehand for the next command.
     next: Option<Waiting>,
+    /// Nothing was done since the program's pages were let go of.
+    at_rest: bool,
 }
 
 impl Serve {
@@ -86,6 +90,7 @@ impl Serve {
             remarks: built.remarks,
             children: Vec::new(),
             next: None,
+            at_rest: false,
         })
     }
 
@@ -102,6 +107,13 @@ impl Serve {
     /// One turn; `None` ends the sandbox.
     fn turn(&mut self) -> Option<()> {
         let Woken { message, ended, told, gone } = self.wait()?;
+        let nothing = !message && !ended && told.is_empty() && gone.is_empty();
+        if nothing && self.children.iter().all(|child| child.told) {
+            process::release_program();
+            self.at_rest = true;
+            return Some(());
+        }
+        self.at_rest = false;
         for id in told {
             self.hear(id);
         }
@@ -159,7 +171,9 @@ impl Serve {
     fn patience(&self) -> Option<Duration> {
         let now = Instant::now();
         let open = self.children.iter().filter(|child| !child.told);
-        let next = open.map(|child| child.deadline.saturating_duration_since(now)).min()?;
+        let Some(next) = open.map(|child| child.deadline.saturating_duration_since(now)).min() else {
+            return (!self.at_rest).then_some(REST);
+        };
         Some(next.min(self.watch.due_in()))
     }
 
@@ -181,18 +195,7 @@ impl Serve {
             }
             Kind::Run => self.command(frame),
             Kind::File => self.tool(frame),
-            Kind::Counters => {
-                let which: Counters = serde_json::from_slice(&frame.body).ok()?;
-                // In its groups now: they are the root of what can be seen of groups.
-                sys::own_groups().ok()?;
-                if which.processes {
-                    self.confinement.processes_held_by_group();
-                }
-                self.watch.count(which, frame.fds)?;
-                self.prepare_next();
-                process::release_program();
-                Some(())
-            }
+            Kind::Counters => self.limits(frame),
             Kind::Setup
             | Kind::Ready
             | Kind::Failed
@@ -202,6 +205,31 @@ impl Serve {
             | Kind::Begin
             | Kind::Given => None,
         }
+    }
+
+    /// Goes into the control groups, and takes over their counters. Nothing of the agent's has run before.
+    fn limits(&mut self, frame: Frame) -> Option<()> {
+        let which: Counters = serde_json::from_slice(&frame.body).ok()?;
+        let mut counters = frame.fds;
+        let ways_in = counters.split_off(counters.len().checked_sub(which.ways_in.into())?);
+        // The init has one thread: moving it alone moves the process, and needs no pause of the whole machine.
+        let entered = ways_in.iter().try_for_each(|way| rustix::io::write(way, b"0").map(drop));
+        drop(ways_in);
+        // They are the root of what can be seen of groups.
+        let inside = entered.map_err(io::Error::from).and_then(|()| sys::own_groups());
+        if let Err(error) = inside.at(Step::Limits, "going into the control groups") {
+            let body = serde_json::to_vec(&error).unwrap_or_default();
+            // The gateway sees the end of the socket when even this fails.
+            let _ = channel::send(&self.control, Kind::Failed, 0, &body, &[]);
+            return None;
+        }
+        if which.processes {
+            self.confinement.processes_held_by_group();
+        }
+        self.watch.count(which, counters)?;
+        channel::send(&self.control, Kind::Ready, 0, &[], &[]).ok()?;
+        self.prepare_next();
+        Some(())
     }
 
     fn command(&mut self, frame: Frame) -> Option<()> {

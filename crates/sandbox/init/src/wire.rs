@@ -328,6 +328,8 @@ pub struct Counters {
     pub memory: bool,
     /// A descriptor follows of a file that counts refused processes: `max N`.
     pub processes: bool,
+    /// So many descriptors follow of files through which the init goes into its groups. It answers when it is in them.
+    pub ways_in: u8,
 }
 
 /// A command to run.

@@ -6,6 +6,7 @@ use super::session::Sessions;
 use crate::plan::Backend;
 use crate::platform::{self, Identity};
 use crate::probe::{self, Check, Outcome};
+use crate::report::Level;
 use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::fs::{FlockOperation, Mode, OFlags};
 use std::io;
@@ -114,8 +115,9 @@ impl Host {
             connections: AtomicUsize::new(0),
             say,
         };
-        let full = passed.iter().all(|check| check.outcome != Outcome::Limited);
-        let level = if full { "hard" } else { "standard" };
+        let level =
+            passed.iter().find(|check| check.name == probe::ISOLATION && check.outcome == Outcome::Ok);
+        let level = level.map_or(Level::Standard, |_| Level::Hard).word();
         let level = match platform::identity() {
             Identity::Root => format!("level {level}, each session under a user number of its own"),
             Identity::User(uid, _) => format!("level {level}, rootless: every session runs as user {uid}"),

@@ -118,6 +118,60 @@ fn attempt(plan: &Plan, (name, text): &(String, String)) -> Option<String> {
         .then(|| format!("{name}: {} {}", ran.out, ran.err))
 }
 
+/// The rows of the shared cases that need more than a text for bash, and the test of this repository that runs each.
+const BY_TESTS: [(&str, &str, &str); 8] = [
+    (
+        "fs-symlink-swap-race",
+        "crates/sandbox/tests/sandbox/leftovers.rs",
+        "a_link_that_is_swapped_leads_no_tool_out",
+    ),
+    (
+        "fs-setup-symlink-race",
+        "crates/sandbox/tests/sandbox/workspace.rs",
+        "links_at_mount_points_are_not_followed",
+    ),
+    (
+        "diff-toctou",
+        "tests/scenarios/background.rs",
+        "what_goes_on_rewriting_a_file_does_not_change_what_was_shown",
+    ),
+    ("tool-read-symlink", "crates/sandbox/tests/sandbox/files.rs", "no_path_and_no_link_leads_out"),
+    (
+        "session-reuse-after-end",
+        "crates/sandbox/tests/sandbox/leftovers.rs",
+        "the_next_session_finds_nothing_of_the_last",
+    ),
+    (
+        "res-ignore-term",
+        "crates/sandbox/tests/sandbox/commands.rs",
+        "a_command_over_its_time_ends_with_its_whole_tree",
+    ),
+    ("env-state-leaks", "crates/sandbox/tests/sandbox/commands.rs", "starts_from_a_fixed_state_each_time"),
+    (
+        "life-open-fails-closed",
+        "crates/sandbox/tests/sandbox/life.rs",
+        "a_layer_that_cannot_be_had_fails_the_opening_by_name",
+    ),
+];
+
+#[test]
+fn every_case_that_needs_more_than_a_command_has_a_test() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    for (case, file, test) in BY_TESTS {
+        let text = std::fs::read_to_string(root.join(file)).expect(file);
+        assert!(text.contains(&format!("#[test]\nfn {test}() {{")), "`{case}`: no test `{test}` in {file}");
+    }
+    let shared = std::fs::read_to_string(SHARED).unwrap_or_default();
+    let named = |case: &str| BY_TESTS.iter().any(|(name, ..)| *name == case);
+    let without: Vec<&str> = shared
+        .lines()
+        .filter_map(|line| line.split_once('\t'))
+        .filter(|(case, rest)| rest.contains("(harness") && !named(case))
+        .map(|(case, _)| case)
+        .collect();
+    assert!(without.is_empty(), "{without:?}");
+}
+
 #[test]
 fn no_way_out() {
     everyone_and_powerless_root("escapes::no_way_out", || {

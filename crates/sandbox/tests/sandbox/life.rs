@@ -159,6 +159,37 @@ fn the_report_is_honest() {
 }
 
 #[test]
+fn what_ends_commands_is_run_soon_and_the_commands_have_the_usual_share() {
+    // What `sched_getscheduler` answers for the usual policy with the mark that children do not inherit the wish.
+    const SOON: i32 = 0x4000_0000;
+    let policy = |pid: i32| {
+        // SAFETY: takes and answers numbers.
+        unsafe { libc::sched_getscheduler(pid) }
+    };
+    let bench = Bench::new();
+    let inside = bench.open();
+    inside.sandbox.start("waits", &Command::new("exec sleep 1041")).expect("started");
+    let bash = || -> Option<i32> {
+        let named = |pid: &i32| {
+            std::fs::read(format!("/proc/{pid}/cmdline")).is_ok_and(|line| line == b"sleep\x001041\0")
+        };
+        std::fs::read_dir("/proc")
+            .ok()?
+            .flatten()
+            .filter_map(|e| e.file_name().to_str()?.parse().ok())
+            .find(named)
+    };
+    crate::support::until("the command runs", || bash().is_some());
+    let bash = bash().expect("runs");
+    let parent = |pid: i32| -> i32 {
+        let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).expect("there");
+        stat.rsplit_once(") ").and_then(|(_, rest)| rest.split(' ').nth(1)?.parse().ok()).expect("a parent")
+    };
+    let (first, init) = (parent(bash), parent(parent(bash)));
+    assert_eq!((policy(init), policy(first), policy(bash)), (SOON, SOON, 0));
+}
+
+#[test]
 fn the_trial_of_this_machine_passes() {
     everyone("life::the_trial_of_this_machine_passes", || {
         let checks = probe(&Backend::Namespaces);

@@ -161,6 +161,7 @@ const EXECUTION: &[Key] = &[
         "the highest scope fixes it",
         "what is around a sandbox: the machine itself, or a container",
     ),
+    ISOLATION,
     ACTIONS,
     MINUTES,
     EXTENSIONS,
@@ -175,9 +176,29 @@ const EXECUTION: &[Key] = &[
 ];
 
 /// As [`EXECUTION`], without the choices that are not for a repository to make.
-const CEILINGS: &[Key] =
-    &[ACTIONS, MINUTES, EXTENSIONS, TOKENS, SESSION_COMMANDS, SECONDS, OUTPUT, CPUS, MEMORY, PROCESSES, DISK];
+const CEILINGS: &[Key] = &[
+    ISOLATION,
+    ACTIONS,
+    MINUTES,
+    EXTENSIONS,
+    TOKENS,
+    SESSION_COMMANDS,
+    SECONDS,
+    OUTPUT,
+    CPUS,
+    MEMORY,
+    PROCESSES,
+    DISK,
+];
 
+const ISOLATION: Key = setting(
+    "isolation",
+    Form::Word(&["standard", "hard"]),
+    "standard",
+    STRICTEST,
+    "the level that a machine has to give, or no session opens: with `hard` the kernel holds every ceiling, by control \
+     groups and a disk quota, and each session is a user of its own outside",
+);
 const ACTIONS: Key = ceiling("session_max_actions", "tool calls of a session");
 const MINUTES: Key = ceiling("session_max_minutes", "minutes of a session");
 const EXTENSIONS: Key = ceiling("session_max_extensions", "extensions of a session");
