@@ -85,7 +85,7 @@ fn a_parked_session_is_stopped_from_the_card_and_a_resumed_one_names_its_calls()
     let told = run.of("call.generated");
     assert_eq!(told[0]["arguments"]["command"], "touch made", "{:#?}", run.events);
     let told: String = run.of("notice").iter().map(|event| event["text"].to_string()).collect();
-    assert!(told.contains("granted the next extension, 4 left"), "{told}");
+    assert!(told.contains("grants the next extension, 4 left"), "{told}");
 }
 
 #[test]

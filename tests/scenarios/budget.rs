@@ -61,3 +61,22 @@ fn a_limit_that_cannot_be_read_is_exit_two_and_no_session() {
         assert!(!world.home().join("state.db").exists());
     }
 }
+
+#[test]
+fn a_mere_look_at_a_session_costs_no_extension() {
+    let world = World::new();
+    let run = world.run("balanced", &[turn(&[bash("echo a > made")]), say("done")]);
+    assert_eq!(run.code, 0, "{}", run.stderr);
+    for _ in 0..7 {
+        let again = world.resumed(&run.session());
+        assert_eq!(again.code, 0, "{}", again.stderr);
+        assert!(again.of("extension.decided").is_empty(), "{:#?}", again.events);
+    }
+    let left = world.json(&["show", &run.session(), "--json"])["budget"]["extensions_left"].clone();
+    assert_eq!(left, 5);
+    let more = world.headless(&["resume", &run.session(), "--headless", "--output", "stream-json", "go on"]);
+    assert_eq!(more.of("extension.decided").len(), 1, "{:#?}", more.events);
+    let journal = world.journal();
+    let granted = journal.iter().find(|entry| entry["kind"] == "extension.granted").unwrap();
+    assert_eq!(granted["entry"]["through"], "resume");
+}

@@ -129,6 +129,21 @@ impl World {
         self.enclos(args).output().unwrap()
     }
 
+    /// What a command prints as JSON; it must succeed.
+    pub(crate) fn json(&self, args: &[&str]) -> Value {
+        let output = self.output(args);
+        let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(output.status.success(), "{args:?}: {stderr}");
+        serde_json::from_slice(&output.stdout).unwrap()
+    }
+
+    /// The entries of the whole journal.
+    pub(crate) fn journal(&self) -> Vec<Value> {
+        let output = self.output(&["journal", "export"]);
+        let text = String::from_utf8(output.stdout).unwrap();
+        text.lines().map(|line| parse(line, "")).collect()
+    }
+
     /// A headless run on a script under a preset.
     pub(crate) fn run(&self, preset: &str, turns: &[Value]) -> Run {
         let model = self.script(turns);

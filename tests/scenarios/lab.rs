@@ -4,12 +4,6 @@ use serde_json::Value;
 
 use crate::harness::{World, bash, call, say, text, turn};
 
-fn json_of(world: &World, args: &[&str]) -> Value {
-    let output = world.output(args);
-    assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
-    serde_json::from_slice(&output.stdout).unwrap()
-}
-
 fn file(world: &World, name: &str, content: &str) -> String {
     let file = world.path(name);
     std::fs::write(&file, content).unwrap();
@@ -35,10 +29,10 @@ fn a_simulation_replays_the_journal_and_changes_nothing() {
     let read = call("read", serde_json::json!({"path": "new.txt"}));
     let command = bash(&format!("make deploy TOKEN={secret}"));
     world.run("balanced", &[turn(&[write, read]), turn(&[command]), say("done")]);
-    let before = json_of(&world, &["journal", "verify", "--json"]);
+    let before = world.json(&["journal", "verify", "--json"]);
 
     let candidate = file(&world, "new.toml", CANDIDATE);
-    let harder = json_of(&world, &["policy", "simulate", &candidate, "--json"]);
+    let harder = world.json(&["policy", "simulate", &candidate, "--json"]);
     assert_eq!(
         (&harder["sessions"], &harder["decisions"], &harder["same"]),
         (&1.into(), &3.into(), &1.into())
@@ -53,9 +47,9 @@ fn a_simulation_replays_the_journal_and_changes_nothing() {
     assert!(!harder.to_string().contains(secret), "{harder}");
     assert!(harder.to_string().contains("make deploy"), "{harder}");
 
-    let same = json_of(&world, &["policy", "simulate", "balanced", "--json"]);
+    let same = world.json(&["policy", "simulate", "balanced", "--json"]);
     assert_eq!((&same["same"], &same["changed"]), (&3.into(), &0.into()), "{same:#}");
-    assert_eq!(json_of(&world, &["journal", "verify", "--json"]), before, "nothing was written");
+    assert_eq!(world.json(&["journal", "verify", "--json"]), before, "nothing was written");
 }
 
 #[test]
@@ -68,9 +62,34 @@ fn a_simulation_tells_what_it_could_not_replay() {
     assert!(String::from_utf8_lossy(&output.stderr).contains("verdct"));
     std::fs::write(world.repo().join(".enclos.toml"), "[[rule]]\ntool = \"bash\"\nverdct = \"ask\"\n")
         .unwrap();
-    let told = json_of(&world, &["policy", "simulate", "balanced", "--json"]);
+    let told = world.json(&["policy", "simulate", "balanced", "--json"]);
     assert_eq!(told["not_replayed"][0]["count"], 1, "{told:#}");
     assert!(told["not_replayed"][0]["reason"].as_str().unwrap().contains("verdct"), "{told:#}");
+    assert!(
+        told["sources"].to_string().contains(".enclos.toml, as it is now"),
+        "what counts besides is named"
+    );
+}
+
+#[test]
+fn a_simulation_shows_as_many_decisions_as_it_counts_or_says_how_many_more() {
+    let world = World::new();
+    world.run(
+        "balanced",
+        &[turn(&[bash("make a"), bash("make b"), bash("make c"), bash("make d")]), say("done")],
+    );
+    let shown =
+        String::from_utf8(world.output(&["policy", "simulate", "strict", "--examples", "3"]).stdout).unwrap();
+    assert!(shown.contains("4 would change") && shown.contains("and 1 more"), "{shown}");
+}
+
+#[test]
+fn options_that_would_not_count_are_refused() {
+    let world = World::new();
+    for more in [["--preset", "strict"], ["--policy", "p.toml"], ["--role", "owner"], ["--repo", "."]] {
+        let args = [&["policy", "explain-command", "--base", "allow"][..], &more, &["--", "ls"]].concat();
+        assert_eq!(world.output(&args).status.code(), Some(2), "{more:?}");
+    }
 }
 
 #[test]
@@ -128,11 +147,11 @@ fn what_is_explained_is_what_a_session_here_would_get() {
         ".enclos.toml",
         &format!("{TIGHT}[[rule]]\nid = \"repo.make\"\ncommand = [\"make\"]\nverdict = \"disabled\"\n"),
     );
-    let told = json_of(&world, &["policy", "explain", "--tool", "write", "--json"]);
+    let told = world.json(&["policy", "explain", "--tool", "write", "--json"]);
     assert_eq!((&told["verdict"], &told["rule"]), (&"disabled".into(), &"repo.write".into()), "{told:#}");
     assert_eq!((&told["role"], &told["surface"]), (&"owner".into(), &"terminal".into()));
     let make = ["policy", "explain-command", "--json", "--", "make"];
-    let told = json_of(&world, &make);
+    let told = world.json(&make);
     assert_eq!((&told["verdict"], &told["rule"]), (&"disabled".into(), &"repo.make".into()), "{told:#}");
     let table = file(
         &world,
@@ -140,9 +159,9 @@ fn what_is_explained_is_what_a_session_here_would_get() {
         "[[case]]\ntool = \"write\"\nverdict = \"disabled\"\nrule = \"repo.write\"\n",
     );
     assert_eq!(world.output(&["policy", "test", "current", &table]).status.code(), Some(0));
-    let told = json_of(&world, &["policy", "diff", "strict", "current", "--json"]);
+    let told = world.json(&["policy", "diff", "strict", "current", "--json"]);
     assert!(told["rules"].to_string().contains("repo.write"), "{told:#}");
-    let told = json_of(&world, &["policy", "simulate", "current", "--json"]);
+    let told = world.json(&["policy", "simulate", "current", "--json"]);
     assert!(told["sources"].to_string().contains(".enclos.toml"), "{told:#}");
 
     let elsewhere = |args: &[&str]| {
@@ -175,7 +194,7 @@ fn a_broken_file_of_the_repository_is_an_error_wherever_its_policy_counts() {
         let told = refused(&world, args);
         assert!(told.contains("verdct") && told.contains(".enclos.toml"), "{args:?}: {told}");
     }
-    let told = json_of(&world, &["policy", "explain-command", "--base", "allow", "--json", "--", "ls"]);
+    let told = world.json(&["policy", "explain-command", "--base", "allow", "--json", "--", "ls"]);
     assert_eq!((&told["verdict"], &told["rule"]), (&"allow".into(), &Value::Null), "no policy counts here");
 }
 
@@ -183,7 +202,7 @@ fn a_broken_file_of_the_repository_is_an_error_wherever_its_policy_counts() {
 fn a_policy_that_is_gone_is_refused_by_whoever_asks_what_is_in_force() {
     let world = World::new();
     let saved = file(&world, "p.toml", "name = \"p\"\n[[rule]]\ntool = \"bash\"\nverdict = \"disabled\"\n");
-    json_of(&world, &["policy", "apply", &saved, "--json"]);
+    world.json(&["policy", "apply", &saved, "--json"]);
     std::fs::remove_file(world.home().join("policy.toml")).unwrap();
     let commands: [&[&str]; 6] = [
         &["policy", "explain", "--tool", "bash"],
@@ -209,7 +228,7 @@ fn a_question_is_explained_with_who_approves_and_what_shadow_rules_would_say() {
     let world = World::new();
     let policy = file(&world, "asks.toml", ASKS);
     let ask = ["policy", "explain", "--tool", "edit", "--args", r#"{"path":"ci.yml"}"#, "--policy", &policy];
-    let told = json_of(&world, &[&ask[..], &["--json"]].concat());
+    let told = world.json(&[&ask[..], &["--json"]].concat());
     let approve = serde_json::json!({"role": "maintainer", "quorum": 2, "person": true, "remember": false});
     assert_eq!((&told["rule"], &told["approve"]), (&"asks.ci".into(), &approve), "{told:#}");
     assert_eq!(told["shadow"][0]["rule"], "asks.later", "{told:#}");
@@ -229,13 +248,13 @@ fn calls_are_explained_for_the_role_and_surface_that_are_named() {
     let policy = file(&world, "asks.toml", ASKS);
     let write = |role: &[&str]| {
         let args = ["policy", "explain", "--tool", "write", "--policy", &policy, "--json"];
-        json_of(&world, &[&args[..], role].concat())
+        world.json(&[&args[..], role].concat())
     };
     assert_eq!(write(&[])["rule"], "asks.owners");
     assert_eq!(write(&["--role", "developer"])["rule"], "default.write");
     let test = |more: &[&str]| {
         let args = ["policy", "explain-command", "--policy", &policy, "--json"];
-        json_of(&world, &[&args[..], more, &["--", "cargo", "test"]].concat())
+        world.json(&[&args[..], more, &["--", "cargo", "test"]].concat())
     };
     assert_eq!((test(&[])["role"].clone(), test(&[])["verdict"].clone()), ("owner".into(), "ask".into()));
     let told = test(&["--role", "developer", "--surface", "web"]);
@@ -245,14 +264,14 @@ fn calls_are_explained_for_the_role_and_surface_that_are_named() {
     );
     let args =
         ["policy", "explain", "--tool", "bash", "--args", r#"{"command":"cargo test"}"#, "--role", "reader"];
-    let told = json_of(&world, &[&args[..], &["--policy", &policy, "--json"]].concat());
+    let told = world.json(&[&args[..], &["--policy", &policy, "--json"]].concat());
     assert_eq!(told["considered"][0]["why"], "for another role", "{told:#}");
 }
 
 #[test]
 fn a_tool_or_an_argument_that_does_not_exist_is_said_with_what_is_near() {
     let world = World::new();
-    let told = json_of(&world, &["policy", "explain", "--tool", "wirte", "--json"]);
+    let told = world.json(&["policy", "explain", "--tool", "wirte", "--json"]);
     let note = told["notes"][0].as_str().unwrap();
     assert!(note.contains("`wirte`") && note.contains("did you mean `write`?"), "{note}");
     assert_eq!(told["verdict"], "ask");
@@ -279,7 +298,7 @@ fn a_command_under_a_disabled_bash_names_rule_scope_and_reason() {
 fn the_same_text_in_force_and_in_a_file_is_no_difference() {
     let world = World::new();
     let same = file(&world, "same.toml", CANDIDATE);
-    json_of(&world, &["policy", "apply", &same, "--json"]);
+    world.json(&["policy", "apply", &same, "--json"]);
     let shown = world.output(&["policy", "diff", "current", &same]).stdout;
     assert_eq!(String::from_utf8(shown).unwrap(), "Both say the same.\n");
 }

@@ -16,6 +16,7 @@ mod inside;
 mod journal;
 mod killed;
 mod lab;
+mod labels;
 mod loops;
 mod policies;
 mod repositories;

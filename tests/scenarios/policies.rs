@@ -34,17 +34,9 @@ fn file(world: &World, name: &str, policy: &str) -> String {
     text(&path)
 }
 
-/// A command that must succeed and prints JSON.
-fn json_of(world: &World, args: &[&str]) -> Value {
-    let output = world.output(args);
-    let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(output.status.success(), "{args:?}: {stderr}");
-    serde_json::from_slice(&output.stdout).unwrap()
-}
-
 fn apply(world: &World, name: &str, policy: &str, scope: &[&str]) -> Value {
     let file = file(world, name, policy);
-    json_of(world, &[&["policy", "apply", &file, "--json", "--scope"], scope].concat())
+    world.json(&[&["policy", "apply", &file, "--json", "--scope"], scope].concat())
 }
 
 fn refused(world: &World, args: &[&str]) -> String {
@@ -54,7 +46,7 @@ fn refused(world: &World, args: &[&str]) -> String {
 }
 
 fn history(world: &World) -> Vec<Value> {
-    json_of(world, &["policy", "history", "--json"]).as_array().unwrap().clone()
+    world.json(&["policy", "history", "--json"]).as_array().unwrap().clone()
 }
 
 fn in_force(world: &World) -> PathBuf {
@@ -126,10 +118,10 @@ fn a_policy_that_is_gone_is_not_taken_for_none() {
     let model = world.script(&[say("done")]);
     let why = refused(&world, &["run", "--headless", "--model", &model, "do it"]);
     assert!(why.contains("is gone") && why.contains("policy rollback --scope instance --to 1"), "{why}");
-    let saved = json_of(&world, &["policy", "rollback", "--to", "1", "--json"]);
+    let saved = world.json(&["policy", "rollback", "--to", "1", "--json"]);
     assert_eq!((&saved["version"], &saved["changed"]), (&json!(1), &json!(true)));
     assert_eq!(std::fs::read_to_string(in_force(&world)).unwrap(), NO_BASH);
-    json_of(&world, &["policy", "apply", "--remove", "--json"]);
+    world.json(&["policy", "apply", "--remove", "--loosen", "--json"]);
     assert!(!in_force(&world).exists());
     assert_eq!(history(&world)[0]["how"], "remove");
     assert_eq!(world.output(&["run", "--headless", "--model", &model, "do it"]).status.code(), Some(0));
@@ -187,10 +179,10 @@ fn history_tells_every_version_a_hand_s_too_and_rollback_makes_a_new_one() {
     assert_eq!(versions[0]["author"], "unknown (edited by hand)");
     assert_eq!(versions[0]["previous"], versions[1]["digest"]);
     assert_ne!(versions[1]["author"], versions[0]["author"]);
-    let back = json_of(&world, &["policy", "rollback", "--json"]);
+    let back = world.json(&["policy", "rollback", "--json"]);
     assert_eq!((&back["version"], &back["digest"]), (&json!(3), &versions[1]["digest"]));
     assert_eq!(std::fs::read_to_string(in_force(&world)).unwrap(), FREE);
-    let shown = json_of(&world, &["policy", "show", "--json"]);
+    let shown = world.json(&["policy", "show", "--json"]);
     assert_eq!(shown["version"]["how"], "rollback to 1");
     let why = refused(&world, &["policy", "rollback", "--to", "9"]);
     assert!(why.contains("no version 9") && why.contains("expected one from 1 to 3"), "{why}");
@@ -216,7 +208,7 @@ fn killed_in_the_middle_of_a_save_the_old_policy_or_the_new_one_stands() {
         let versions = history(&world);
         let there = std::fs::read_to_string(in_force(&world)).unwrap();
         assert!(there == FREE || there == NO_BASH, "round {round}: {there}");
-        let shown = json_of(&world, &["policy", "show", "--json"]);
+        let shown = world.json(&["policy", "show", "--json"]);
         assert_eq!(
             shown["digest"], versions[0]["digest"],
             "round {round}: what stands is the newest version"
@@ -242,7 +234,7 @@ fn of_two_saves_at_once_both_are_versions_and_the_last_one_stands() {
     }
     let versions = history(&world);
     assert_eq!(versions.len(), 4, "{versions:#?}");
-    let shown = json_of(&world, &["policy", "show", "--json"]);
+    let shown = world.json(&["policy", "show", "--json"]);
     assert_eq!(shown["version"], versions[0]);
     assert_eq!(world.verified()["result"], "ok");
 }
@@ -275,15 +267,15 @@ fn rollback_goes_to_the_last_policy_that_could_be_read() {
         } else {
             std::fs::write(in_force(&world), broken).unwrap();
         }
-        let back = json_of(&world, &["policy", "rollback", "--json"]);
+        let back = world.json(&["policy", "rollback", "--json"]);
         assert_eq!((&back["version"], &back["restored"]), (&json!(2), &json!(2)), "{broken:?}");
         assert_eq!(std::fs::read_to_string(in_force(&world)).unwrap(), NO_BASH);
     }
-    assert_eq!(json_of(&world, &["policy", "rollback", "--json"])["restored"], 1, "then to the one before");
+    assert_eq!(world.json(&["policy", "rollback", "--json"])["restored"], 1, "then to the one before");
     std::fs::write(in_force(&world), b"\xff").unwrap();
     apply(&world, "two.toml", NO_BASH, &["instance"]);
     std::fs::write(in_force(&world), b"\xff").unwrap();
-    assert_eq!(json_of(&world, &["policy", "apply", "--remove", "--json"])["removed"], true);
+    assert_eq!(world.json(&["policy", "apply", "--remove", "--loosen", "--json"])["removed"], true);
     assert!(!in_force(&world).exists());
 }
 
@@ -326,10 +318,10 @@ fn a_shadow_rule_is_reported_and_not_enforced() {
 fn a_file_and_the_policy_in_force_each_have_one_digest_wherever_they_are_named() {
     let world = World::new();
     let path = file(&world, "free.toml", FREE);
-    let checked = json_of(&world, &["policy", "check", &path, "--json"]);
+    let checked = world.json(&["policy", "check", &path, "--json"]);
     let saved = apply(&world, "free.toml", FREE, &["instance"]);
-    let shown = json_of(&world, &["policy", "show", "--json"]);
-    let explained = json_of(&world, &["policy", "explain", "--tool", "bash", "--json"]);
+    let shown = world.json(&["policy", "show", "--json"]);
+    let explained = world.json(&["policy", "explain", "--tool", "bash", "--json"]);
     assert_eq!(checked["files"], json!([{"file": path, "digest": saved["digest"]}]));
     assert_eq!((&saved["digest"], &history(&world)[0]["digest"]), (&shown["digest"], &shown["digest"]));
     for told in [&saved["policy_digest"], &shown["policy_digest"], &explained["policy_digest"]] {
@@ -350,11 +342,37 @@ fn a_stored_policy_that_is_not_understood_is_shown_with_its_line() {
     let world = World::new();
     apply(&world, "free.toml", FREE, &["instance"]);
     std::fs::write(in_force(&world), "name = \"p\"\n\n[[rules]]\ntool = \"bash\"\n").unwrap();
-    let shown = json_of(&world, &["policy", "show", "--json"]);
+    let shown = world.json(&["policy", "show", "--json"]);
     assert_eq!((&shown["problem"]["line"], &shown["problem"]["field"]), (&json!(3), &json!("rules")));
     assert_eq!((&shown["version"], &shown["policy_digest"]), (&Value::Null, &Value::Null));
     let told = String::from_utf8(world.output(&["policy", "show"]).stdout).unwrap();
     let told = told.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(told.contains("policy.toml:3: unknown field `rules`"), "{told}");
     assert!(told.contains("did you mean `rule`?") && told.contains("tool = \"bash\""), "{told}");
+}
+
+#[test]
+fn a_removal_that_loosens_is_told_before_it_is_done_and_kept_in_the_journal() {
+    let world = World::new();
+    apply(&world, "free.toml", FREE, &["instance"]);
+    apply(&world, "calm.toml", NO_BASH, &["group", "acme"]);
+    let remove = ["policy", "apply", "--remove", "--scope", "group", "acme"];
+    let why = refused(&world, &remove);
+    assert!(
+        why.contains("becomes looser") && why.contains("tool `bash`") || why.contains("category `bash`"),
+        "{why}"
+    );
+    assert!(
+        why.contains("nothing was changed") && why.contains("--remove --loosen --scope group acme"),
+        "{why}"
+    );
+    assert_eq!(history(&world).len(), 2, "nothing was saved");
+    let saved = world.json(&[&remove[..], &["--loosen", "--json"]].concat());
+    assert!(saved["looser"].to_string().contains("bash"), "{saved:#}");
+    let export = String::from_utf8(world.output(&["journal", "export"]).stdout).unwrap();
+    assert!(export.contains("\"looser\":["), "{export}");
+    // Where nothing becomes looser, nothing is asked for.
+    let strict = "name = \"same\"\n[[rule]]\ntool = \"bash\"\nverdict = \"allow\"\n";
+    apply(&world, "same.toml", strict, &["group", "other"]);
+    world.json(&["policy", "apply", "--remove", "--scope", "group", "other", "--json"]);
 }

@@ -5,6 +5,7 @@
 mod approvals;
 mod host;
 mod lab;
+mod lineage;
 mod policy;
 mod versions;
 
@@ -17,6 +18,10 @@ use crate::text::help;
 pub use approvals::{ApproveArgs, GrantsArgs, GrantsCommand, RejectArgs, RevokeGrantArgs};
 pub use host::HostArgs;
 pub use lab::{PolicyDiffArgs, SchemaArgs, SchemaOf, SimulateArgs, TestArgs};
+pub use lineage::{
+    FromArgs, GraphArgs, HunkArgs, ImpactArgs, LineageCommand, LineageExportArgs, LineageVerifyArgs,
+    ReaderArgs, SinceArgs,
+};
 pub use policy::{CheckArgs, DecideArgs, ExplainArgs, ExplainCommandArgs, PolicyCommand, Switch};
 pub use versions::{PolicyApplyArgs, PolicyHistoryArgs, PolicyRollbackArgs, PolicyShowArgs};
 
@@ -128,6 +133,9 @@ pub enum LowCommand {
     /// Throws a change set away.
     #[command(about = help::DISCARD, before_help = help::DISCARD_EXAMPLES)]
     Discard(OneArgs),
+    /// Erases a session.
+    #[command(about = help::RESET, before_help = help::RESET_EXAMPLES)]
+    Reset(OneArgs),
     /// Questions to the policy.
     #[command(about = help::POLICY, subcommand)]
     Policy(PolicyCommand),
@@ -137,6 +145,9 @@ pub enum LowCommand {
     /// The journal.
     #[command(about = help::JOURNAL, subcommand)]
     Journal(JournalCommand),
+    /// Where things came from.
+    #[command(about = crate::text::lineage::LINEAGE, subcommand)]
+    Lineage(LineageCommand),
     /// Checks this machine.
     #[command(about = help::DOCTOR, before_help = help::DOCTOR_EXAMPLES)]
     Doctor(JsonArgs),
@@ -286,6 +297,9 @@ pub struct ApplyArgs {
     /// The files.
     #[arg(long, value_name = "FILE", num_args = 1.., help = help::APPLY_FILES)]
     pub files: Option<Vec<String>>,
+    /// Why held files may go.
+    #[arg(long, value_name = "REASON", requires = "files", help = help::RELEASE)]
+    pub release: Option<String>,
     /// As JSON.
     #[command(flatten)]
     pub json: JsonArgs,

@@ -301,7 +301,7 @@ fn a_batch_answers_each_line_and_survives_bad_ones() {
         "{\"id\":4,\"command\":\"sudo ls\"}"
     );
     let ran = run_with(&Fake::default(), &["policy", "explain-command", "--batch"], input, PIPES);
-    assert_eq!(ran.code, 0);
+    assert_eq!(ran.code, 2, "some lines were no questions");
     let answers: Vec<Value> = ran.out.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
     assert_eq!(answers.len(), 5, "{}", ran.out);
     assert_eq!((answers[0]["id"].as_u64(), answers[0]["verdict"].as_str()), (Some(1), Some("ask")));
@@ -312,6 +312,11 @@ fn a_batch_answers_each_line_and_survives_bad_ones() {
     assert!(answers[2]["error"].as_str().is_some_and(|error| error.contains("perhaps")));
     assert_eq!((answers[3]["id"].as_u64(), answers[3]["error"].is_string()), (Some(3), true));
     assert_eq!(answers[4]["verdict"], "disabled");
+    let right = "{\"id\":1,\"base\":\"ask\",\"command\":\"ls\"}\n";
+    assert_eq!(run_with(&Fake::default(), &["policy", "explain-command", "--batch"], right, PIPES).code, 0);
+    let preset = ["policy", "explain-command", "--batch", "--preset", "strict"];
+    let ran = run_with(&Fake::default(), &preset, right, PIPES);
+    assert!(ran.code == 2 && ran.out.contains("`base` stands beside `--preset`"), "{}", ran.out);
 }
 
 #[test]

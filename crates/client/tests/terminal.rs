@@ -60,6 +60,10 @@ const TESTS: &[(&str, fn())] = &[
     ("one_interruption_interrupts_and_two_stop", one_interruption_interrupts_and_two_stop),
     ("quit_stops_at_any_moment", quit_stops_at_any_moment),
     ("a_message_is_written_and_sent", a_message_is_written_and_sent),
+    (
+        "in_a_conversation_the_changes_do_not_take_the_keys_of_a_message",
+        in_a_conversation_the_changes_do_not_take_the_keys_of_a_message,
+    ),
     ("a_flagged_file_is_asked_by_name", a_flagged_file_is_asked_by_name),
     ("an_extension_is_granted", an_extension_is_granted),
     ("a_terminated_run_is_left", a_terminated_run_is_left),
@@ -352,6 +356,19 @@ fn a_message_is_written_and_sent() {
     person.sees("›").types("go on\r").sees("Understood.");
     let (code, orders, _) = person.leaves();
     assert_eq!((code, orders), (0, order(r#"{"order":"say","text":"go on"}"#)));
+}
+
+fn in_a_conversation_the_changes_do_not_take_the_keys_of_a_message() {
+    let mut person = Person::sits("review", &["chat"], 40, 100);
+    person.sees("the changes wait").sees("›").types("add more tests\r");
+    let (code, orders, _) = person.leaves();
+    assert_eq!((code, orders), (0, order(r#"{"order":"say","text":"add more tests"}"#)));
+    let mut person = Person::sits("review", &["chat"], 40, 100);
+    person.sees("the changes wait").sees("›").types("/review\r").sees("What becomes of the changes?");
+    person.sees("accept all").types("a");
+    person.sees("Accept ci.yml?").sees("leave out").types("n");
+    let (code, orders, _) = person.leaves();
+    assert_eq!((code, orders), (0, order(r#"{"order":"accept","files":null,"flagged":[]}"#)));
 }
 
 fn a_flagged_file_is_asked_by_name() {

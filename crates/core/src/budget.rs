@@ -121,6 +121,8 @@ pub struct Budget {
     started_us: i64,
     deadline_us: i64,
     extensions_used: u64,
+    /// Whether what was left ended with its process.
+    lapsed: bool,
 }
 
 impl Budget {
@@ -140,6 +142,7 @@ impl Budget {
             started_us: now_us,
             deadline_us,
             extensions_used: 0,
+            lapsed: false,
         }
     }
 
@@ -213,6 +216,7 @@ impl Budget {
             },
             deadline_us: base.saturating_add(minutes_us(more.minutes)),
             extensions_used: self.extensions_used + 1,
+            lapsed: false,
             ..self
         })
     }
@@ -221,7 +225,13 @@ impl Budget {
     #[must_use]
     pub fn restored(self, now_us: i64) -> Self {
         let used = Amounts { minutes: self.minutes_used(now_us), ..self.used };
-        Self { granted: used, deadline_us: now_us.min(self.deadline_us), ..self }
+        let lapsed = self.lapsed || self.left(now_us).is_ok();
+        Self { granted: used, deadline_us: now_us.min(self.deadline_us), lapsed, ..self }
+    }
+
+    /// Whether something is left, or was when its process ended: it was interrupted and not spent.
+    pub fn was_left(&self, now_us: i64) -> bool {
+        self.lapsed || self.left(now_us).is_ok()
     }
 
     /// A fresh budget, as at each message of a person in a terminal. Extensions start afresh with it.
@@ -306,6 +316,19 @@ mod tests {
             budget = budget.charge(Cost::Action, START).unwrap();
         }
         budget
+    }
+
+    #[test]
+    fn what_was_left_when_a_process_ended_is_remembered_until_it_is_granted_again() {
+        let limits = Limits { actions: 2, ..Limits::DEFAULT };
+        let fresh = Budget::new(limits, 0);
+        let looked_at = fresh.restored(1).restored(2).restored(3);
+        assert!(looked_at.left(3).is_err() && looked_at.was_left(3));
+        assert_eq!(looked_at.extensions_left(), limits.extensions);
+        let goes_on = looked_at.extend(4).unwrap();
+        assert!(goes_on.left(4).is_ok());
+        let spent = fresh.charge(Cost::Action, 1).unwrap().charge(Cost::Action, 1).unwrap();
+        assert!(!spent.restored(2).was_left(2));
     }
 
     #[test]

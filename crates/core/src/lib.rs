@@ -27,13 +27,17 @@
 )]
 
 pub mod args;
+pub mod between;
 pub mod budget;
 pub mod call;
 pub mod command;
 pub mod decision;
+pub mod downgrade;
 pub mod flow;
 pub mod ids;
 pub mod label;
+pub mod lineage;
+pub mod mask;
 pub mod model;
 mod near;
 pub mod noun;

@@ -165,3 +165,81 @@ fn only_an_administrator_switches_a_repositorys_policy_off() {
         "taken"
     );
 }
+
+/// Whether a project's rule may stand below an instance's policy.
+fn below(above: &str, below: &str) -> Result<(), String> {
+    let (above, below) =
+        (format!("name = \"above\"\n{above}"), format!("name = \"below\"\n[[rule]]\n{below}"));
+    let layer = |scope, source: &str, text| Layer { scope, source: source.to_owned(), text };
+    let layers =
+        [layer(Scope::Instance, "above.toml", &*above), layer(Scope::Project, "below.toml", &*below)];
+    Policy::load(&layers).map(|_| ()).map_err(|error| error.to_string())
+}
+
+fn when(tool: &str, when: &str, verdict: &str) -> String {
+    format!("tool = \"{tool}\"\nwhen = [{{ pointer = \"/path\", {when} }}]\nverdict = \"{verdict}\"\n")
+}
+
+#[test]
+fn a_rule_on_arguments_that_a_higher_one_on_them_is_stricter_than_is_refused() {
+    let prefix = "prefix = \"secret/\"";
+    for (higher, lower) in [
+        (prefix, prefix),
+        (prefix, "prefix = \"secret/keys/\""),
+        (prefix, "equals = \"secret/a\""),
+        (prefix, "in = [\"secret/a\", \"secret/b\"]"),
+        (prefix, "glob = \"secret/**\""),
+        (prefix, "glob = \"secret/*.pem\""),
+        (prefix, "regex = \"secret/(a|b).*\""),
+        ("glob = \"secret/**\"", "glob = \"secret/**\""),
+        ("glob = \"secret/**\"", prefix),
+        ("glob = \"secret/**\"", "glob = \"secret/*/x\""),
+        ("glob = \"*.pem\"", "equals = \"a.pem\""),
+        ("glob = \"*.pem\"", "in = [\"a.pem\", \"b.pem\"]"),
+        ("regex = \"secret/.*\"", prefix),
+        ("regex = \"secret/.*\"", "regex = \"secret/x.*\""),
+        ("regex = \".*key.*\"", "equals = \"a/key\""),
+        ("regex = \".*key.*\"", "regex = \"(my|our)key\""),
+        ("in = [\"a\", \"b\"]", "equals = \"b\""),
+    ] {
+        for (stricter, verdict) in [("disabled", "allow"), ("disabled", "ask"), ("ask", "allow")] {
+            let above = format!("[[rule]]\nid = \"above.rule\"\n{}", when("write", higher, stricter));
+            let error = below(&above, &when("write", lower, verdict)).unwrap_err();
+            assert!(error.contains("above.rule") && error.contains("can only tighten"), "{lower}: {error}");
+            // The same where the higher rule speaks of more: the class, everything, and whoever asks.
+            let all = above.replace("tool = \"write\"", "category = \"write\"");
+            assert!(below(&all, &when("write", lower, verdict)).is_err(), "{higher} {lower}");
+            let own = format!("role = \"developer\"\nsurface = \"web\"\n{}", when("write", lower, verdict));
+            assert!(below(&above, &own).is_err(), "{higher} {lower}");
+        }
+        let above = format!("[[rule]]\n{}", when("write", higher, "disabled"));
+        below(&above, &when("write", lower, "disabled")).unwrap();
+    }
+    let (one, other) = ("equals = \"a\"", "equals = \"b\"");
+    let both =
+        format!("[[rule]]\n{}[[rule]]\n{}", when("write", one, "disabled"), when("write", other, "disabled"));
+    assert!(below(&both, &when("write", "in = [\"a\", \"b\"]", "allow")).is_err());
+    below(&both, &when("write", "in = [\"a\", \"c\"]", "allow")).unwrap();
+}
+
+#[test]
+fn a_rule_that_some_call_can_obey_is_taken() {
+    for (higher, lower) in [
+        ("prefix = \"secret/\"", "prefix = \"src/\""),
+        ("prefix = \"secret/\"", "prefix = \"sec\""),
+        ("prefix = \"secret/\"", "glob = \"**/*.rs\""),
+        ("prefix = \"secret/\"", "regex = \".*\""),
+        ("glob = \"secret/*\"", "glob = \"secret/**\""),
+        ("equals = \"a\"", "prefix = \"a\""),
+        ("regex = \"secret/[a-z]+\"", "prefix = \"secret/\""),
+        ("glob = \"*.pem\"", "in = [\"a.pem\", \"a.rs\"]"),
+    ] {
+        let above = format!("[[rule]]\n{}", when("write", higher, "disabled"));
+        below(&above, &when("write", lower, "allow")).unwrap();
+    }
+    // Another tool, another role, another argument.
+    let above = format!("[[rule]]\nrole = \"reader\"\n{}", when("write", "prefix = \"a\"", "disabled"));
+    below(&above, &when("write", "prefix = \"a\"", "allow")).unwrap();
+    let above = format!("[[rule]]\n{}", when("delete", "prefix = \"a\"", "disabled"));
+    below(&above, &when("write", "prefix = \"a\"", "allow")).unwrap();
+}

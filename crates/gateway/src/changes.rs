@@ -4,9 +4,10 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::LazyLock;
 
-use enclos_core::ids::Digest;
+use enclos_core::ids::{Digest, SessionId};
 use enclos_core::noun::listed;
 use enclos_core::secret::{Redactor, RedactorError};
+use enclos_core::session::Files;
 use enclos_protocol::card::Flagged;
 use enclos_protocol::changeset::{ChangeSetView, FileView, Hunk, Line, LineKind};
 use enclos_protocol::error::{ApiError, Fault};
@@ -16,7 +17,8 @@ use serde_json::{Value, json};
 use crate::changeset::{
     self, Applied, ApplyError, Cause, ChangeSet, ChangeSetError, Choice, FileChange, Kind, Workspace,
 };
-use crate::session::{Facts, facts};
+use crate::held::{self, Levels, Release};
+use crate::session::{Facts, Part, PartHunk, Parts, facts};
 
 /// Names of files in one entry of the journal.
 const NAMED: usize = 200;
@@ -28,11 +30,13 @@ pub(crate) struct Chosen {
     pub files: Option<Vec<String>>,
     /// Flagged ones that are accepted by name.
     pub flagged: Vec<String>,
+    /// Why held ones that are named may go.
+    pub release: Option<Release>,
 }
 
 impl Chosen {
     /// The choice, when every name in it is a file of the set and every flagged file was named as such.
-    pub(crate) fn resolve(&self, set: &ChangeSet) -> Result<Choice, ApiError> {
+    pub(crate) fn resolve(&self, set: &ChangeSet, session: &SessionId) -> Result<Choice, ApiError> {
         let plain_name = |name: &String| name.strip_prefix("./").unwrap_or(name).to_owned();
         let files: Option<Vec<String>> =
             self.files.as_ref().map(|files| files.iter().map(plain_name).collect());
@@ -40,9 +44,12 @@ impl Chosen {
         let named = files.iter().flatten().chain(&flagged);
         if let Some(unknown) = named.clone().find(|name| set.get(name).is_none()) {
             let message = format!("the change set has no file `{unknown}`");
-            return Err(ApiError::new(Fault::Usage, message).hint("its files: enclos diff last --stat"));
+            return Err(
+                ApiError::new(Fault::Usage, message).hint(format!("its files: enclos diff {session} --stat"))
+            );
         }
-        let plain = set.files.iter().filter(|file| file.flags.is_empty()).map(|file| file.path.clone());
+        let plain = set.files.iter().filter(|file| file.flags.is_empty() && file.held.is_none());
+        let plain = plain.map(|file| file.path.clone());
         let mut paths: BTreeSet<String> = match &files {
             Some(files) => files.iter().cloned().collect(),
             None => plain.collect(),
@@ -54,11 +61,12 @@ impl Chosen {
         if let Some(path) = paths.iter().find(unanswered) {
             let message = format!("`{path}` is under dedicated control and needs a yes of its own");
             return Err(ApiError::new(Fault::Refused, message)
-                .hint(format!("look at it, then name it: --files {path}")));
+                .hint(format!("look at it, then name it: enclos apply {session} --files {path}")));
         }
         if paths.is_empty() {
-            let message = "there is nothing to apply: every file is flagged and needs a yes of its own";
-            return Err(ApiError::new(Fault::Refused, message).hint("name the files: --files PATH …"));
+            let message =
+                "there is nothing to apply: every file is flagged or held and needs a yes of its own";
+            return Err(ApiError::new(Fault::Refused, message).hint(format!("see why: enclos diff {session} --stat   then name them: enclos apply {session} --files PATH …")));
         }
         Ok(Choice::Files(paths))
     }
@@ -69,9 +77,41 @@ fn failed(error: &ChangeSetError) -> ApiError {
 }
 
 /// Computes the change set of a layer, with its flags.
-pub(crate) fn build(repo: &Path, layer: &Path) -> Result<ChangeSet, ApiError> {
+pub(crate) fn build(repo: &Path, layer: &Path, levels: &Levels) -> Result<ChangeSet, ApiError> {
     let mut workspace = Workspace::open(repo, layer).map_err(|error| failed(&error))?;
-    workspace.build(&flags).map_err(|error| failed(&error))
+    let mut set = workspace.build(&flags).map_err(|error| failed(&error))?;
+    levels.mark(&mut set);
+    Ok(set)
+}
+
+/// The hunks of a change set, for the lineage.
+pub(crate) fn parts(repo: &Path, layer: &Path, set: &ChangeSet) -> Result<Parts, ApiError> {
+    let workspace = Workspace::open(repo, layer).map_err(|error| failed(&error))?;
+    let mut files = Vec::new();
+    for file in &set.files {
+        let shown = workspace.show(file).map_err(|error| failed(&error))?;
+        let hunks = shown.hunks.into_iter().map(|hunk| PartHunk {
+            line: hunk.start,
+            lines: hunk.lines.iter().filter(|line| line.kind != changeset::LineKind::Removed).count(),
+            text: hunk.lines.iter().map(|line| line.text.as_str()).collect::<Vec<_>>().join("\n"),
+        });
+        files.push(Part {
+            path: file.path.clone(),
+            old_path: file.old_path.clone(),
+            digest: file.now().to_owned(),
+            label: file.label,
+            hunks: hunks.collect(),
+        });
+    }
+    Ok(Parts { digest: set.digest.as_str().to_owned(), files })
+}
+
+/// What the files of a layer are that a session changed, for the moment before it learns more.
+pub(crate) fn written(repo: &Path, layer: &Path) -> Result<Files, ApiError> {
+    let mut workspace = Workspace::open(repo, layer).map_err(|error| failed(&error))?;
+    let no_flags = |_: &FileChange, _: &str| Vec::new();
+    let set = workspace.build(&no_flags).map_err(|error| failed(&error))?;
+    Ok(set.files.iter().map(|file| (file.path.clone(), file.now().to_owned())).collect())
 }
 
 /// Why a change needs a yes of its own.
@@ -150,6 +190,8 @@ fn file_view(file: &FileChange) -> FileView {
         deletions: file.deletions as u64,
         binary: file.binary,
         flags: file.flags.clone(),
+        label: file.label,
+        held: held::why(file),
     }
 }
 
@@ -178,9 +220,10 @@ pub(crate) fn remarks(root: &Path, set: &ChangeSet) -> Vec<String> {
 }
 
 /// The whole change set, to be shown.
-pub(crate) fn view(repo: &Path, layer: &Path) -> Result<ChangeSetView, ApiError> {
+pub(crate) fn view(repo: &Path, layer: &Path, levels: &Levels) -> Result<ChangeSetView, ApiError> {
     let mut workspace = Workspace::open(repo, layer).map_err(|error| failed(&error))?;
-    let set = workspace.build(&flags).map_err(|error| failed(&error))?;
+    let mut set = workspace.build(&flags).map_err(|error| failed(&error))?;
+    levels.mark(&mut set);
     let mut hunks = Vec::new();
     for file in &set.files {
         let shown = workspace.show(file).map_err(|error| failed(&error))?;
@@ -244,11 +287,11 @@ pub(crate) fn was_shown(session: &Path, digest: &Digest) -> bool {
     std::fs::read_to_string(session.join(SHOWN)).is_ok_and(|shown| shown == digest.as_str())
 }
 
-/// The patch of what is not flagged, and what it omits.
+/// The patch of what is neither flagged nor held, and what it omits.
 pub(crate) fn patch(repo: &Path, layer: &Path, set: &ChangeSet) -> Result<(Vec<u8>, Vec<String>), ApiError> {
     let workspace = Workspace::open(repo, layer).map_err(|error| failed(&error))?;
     let (flagged, plain): (Vec<&FileChange>, Vec<&FileChange>) =
-        set.files.iter().partition(|file| !file.flags.is_empty());
+        set.files.iter().partition(|file| !file.flags.is_empty() || file.held.is_some());
     let choice = Choice::files(plain.iter().map(|file| file.path.as_str()));
     let patch = workspace.patch(set, &choice).map_err(|error| failed(&error))?;
     let too_large = patch.omitted.iter().map(|omitted| omitted.path.clone());
@@ -262,26 +305,27 @@ pub(crate) fn apply(
     layer: &Path,
     set: &ChangeSet,
     choice: &Choice,
+    id: &SessionId,
 ) -> Result<Applied, ApiError> {
     let session = layer.parent().unwrap_or(layer);
-    recover(session)?;
+    recover(session, id)?;
     let workspace = Workspace::open(repo, layer).map_err(|error| failed(&error))?;
-    workspace.apply(set, choice, session).map_err(|error| not_applied(&error))
+    workspace.apply(set, choice, session).map_err(|error| not_applied(&error, id))
 }
 
 /// Mends an application that a crash had cut short: it is finished, or taken back.
-pub(crate) fn recover(session: &Path) -> Result<(), ApiError> {
-    changeset::recover(session).map(drop).map_err(|error| not_applied(&error))
+pub(crate) fn recover(session: &Path, id: &SessionId) -> Result<(), ApiError> {
+    changeset::recover(session).map(drop).map_err(|error| not_applied(&error, id))
 }
 
-fn not_applied(error: &ApplyError) -> ApiError {
+fn not_applied(error: &ApplyError, id: &SessionId) -> ApiError {
     let mut told = ApiError::new(Fault::Internal, error.to_string());
     if let ApplyError::Conflicts(conflicts) = error {
         for conflict in conflicts {
             told = told.hint(format!("`{}`: {}", conflict.path, cause(conflict.cause)));
         }
-        told = told.hint("accept the others by name: enclos apply last --files PATH …");
-        told = told.hint("or merge by hand: enclos diff last --patch | git apply --3way");
+        told = told.hint(format!("accept the others by name: enclos apply {id} --files PATH …"));
+        told = told.hint(format!("or merge by hand: enclos diff {id} --patch | git apply --3way"));
     }
     told
 }
@@ -314,7 +358,8 @@ pub(crate) fn names(choice: &Choice) -> Value {
 pub(crate) fn facts_of(set: &ChangeSet) -> Facts {
     let files = set.files.iter().take(NAMED).map(|file| {
         let size = file.after.as_ref().map(|side| side.size);
-        json!({"path": file.path, "kind": file.kind, "bytes": size, "flags": file.flags})
+        let held = file.held.is_some();
+        json!({"path": file.path, "kind": file.kind, "bytes": size, "flags": file.flags, "label": file.label, "held": held})
     });
     facts([
         ("files", files.collect()),

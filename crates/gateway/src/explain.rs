@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use enclos_core::args::{self, Args, Schema};
 use enclos_core::command::Reading;
-use enclos_core::policy::{Decision, Layer, Policy, Role, Scope, Surface, Tool};
+use enclos_core::policy::{Decision, Layer, Policy, Preset, Role, Scope, Surface, Tool};
 use enclos_core::verdict::Verdict;
 use enclos_protocol::api::{CommandQuestion, ExplainRequest};
 use enclos_protocol::error::{ApiError, Fault, Place};
@@ -47,7 +47,7 @@ pub(crate) fn check(files: &[PathBuf]) -> Result<PolicyReport, ApiError> {
         digest: policy_digest(text).as_str().to_owned(),
     });
     Ok(PolicyReport {
-        sources: texts.iter().map(|(scope, source, _)| format!("{scope}: {source}")).collect(),
+        sources: sources(&texts),
         rules: policy.layers().iter().map(|layer| layer.rules as u64).sum(),
         examples: policy.examples() as u64,
         digest: policy.digest().as_str().to_owned(),
@@ -113,7 +113,12 @@ fn unknown(name: &str) -> Option<String> {
         (false, Some(_)) => format!("`{name}` is of a server"),
         (false, None) => format!("there is no tool `{name}`"),
     };
-    let meant = Tool::near(name).map_or_else(String::new, |near| format!("; did you mean `{near}`?"));
+    let listed = || {
+        let known: Vec<&str> = Tool::built_in().collect();
+        format!("; the tools of Enclos are {}, those of a server are named `SERVER/TOOL`", known.join(", "))
+    };
+    let near = Tool::near(name).map(|near| format!("; did you mean `{near}`?"));
+    let meant = near.unwrap_or_else(|| if tool.server().is_none() { listed() } else { String::new() });
     Some(format!(
         "{what}{meant} (judged as a tool that nobody classed: one that deletes and carries data out)"
     ))
@@ -150,11 +155,33 @@ pub(crate) fn command(
     })
 }
 
+/// The files, with what each of them stands for: the highest scope first.
+fn sources(texts: &[(Scope, String, String)]) -> Vec<String> {
+    let saved = texts.iter().filter(|(scope, ..)| *scope != Scope::Repository).count();
+    let mut number = 0;
+    let told = |(scope, source, _): &(Scope, String, String)| match scope {
+        Scope::Repository => format!("{scope}: {source}"),
+        _ if saved < 2 => format!("{scope}: {source}"),
+        _ => {
+            number += 1;
+            format!("scope {number} of {saved}, from the highest: {source}")
+        }
+    };
+    texts.iter().map(told).collect()
+}
+
+/// The scope of a rule and where it is written. A preset is no file: it stands for the policy of the scope.
+fn of_scope(scope: Scope, source: &str) -> String {
+    let preset = source.strip_prefix("preset ").filter(|name| name.parse::<Preset>().is_ok());
+    preset
+        .map_or_else(|| format!("{scope} ({source})"), |_| format!("{source}, as the policy of the {scope}"))
+}
+
 /// A decision with its reasons, as it is told.
 pub(crate) fn explanation(policy: &Policy, decision: Decision, who: Who) -> Explanation {
     let considered = decision.considered.iter().map(|rule| Considered {
         rule: rule.rule.as_str().to_owned(),
-        scope: format!("{} ({})", rule.scope, rule.source),
+        scope: of_scope(rule.scope, &rule.source),
         verdict: rule.verdict,
         why: rule.why.as_str().to_owned(),
     });
@@ -167,7 +194,7 @@ pub(crate) fn explanation(policy: &Policy, decision: Decision, who: Who) -> Expl
     Explanation {
         verdict: decision.verdict,
         rule: decision.rule.as_str().to_owned(),
-        scope: format!("{} ({})", decision.scope, decision.source),
+        scope: of_scope(decision.scope, &decision.source),
         considered: considered.collect(),
         shadow: decision.shadow,
         reason: decision.reason,

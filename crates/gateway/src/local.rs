@@ -12,6 +12,7 @@ use std::sync::Arc;
 use enclos_connect::model::{Model, ModelError, ModelSpec, Secret};
 use enclos_core::decision::DecidedBy;
 use enclos_core::ids::SessionId;
+use enclos_core::label::Level;
 use enclos_core::outside::Guard;
 use enclos_core::policy::{ExecutionPlace, Policy};
 use enclos_protocol::api::{
@@ -22,6 +23,9 @@ use enclos_protocol::changeset::{AppliedView, ChangeSetView, UndoneView};
 use enclos_protocol::env::{self, Environment};
 use enclos_protocol::error::{ApiError, Fault};
 use enclos_protocol::lab::{DifferenceReport, SimulateRequest, Simulation, TestReport};
+use enclos_protocol::lineage::{
+    Answer, Drawing, ExportRequest, Exported as LineageExported, Question, Start, Verified,
+};
 use enclos_protocol::order::Order;
 use enclos_protocol::report::{
     Answered, ApprovalRow, Check, CommandExplanation, Explanation, Exported, GrantRow, PolicyReport,
@@ -45,10 +49,17 @@ use crate::redact::Redactor;
 use crate::repo::Repo;
 use crate::session::{self, Again, Opening, Remote};
 use crate::sessions::{self, of_store};
-use crate::{explain, journal, machine, undo};
+use crate::{explain, journal, lineage, machine, undo};
 
 /// Content of a closed session is kept so long, in microseconds: 30 days.
-const RETENTION_US: i64 = 30 * 24 * 3600 * 1_000_000;
+const RETENTION_US: i64 = 30 * DAY_US;
+
+/// Lineage of a closed session is kept so long: 90 days; what a reset archived, as long as the journal: a year.
+const LINEAGE_US: i64 = 90 * DAY_US;
+const ARCHIVE_US: i64 = 365 * DAY_US;
+
+/// Microseconds of a day.
+const DAY_US: i64 = 24 * 3600 * 1_000_000;
 
 /// A gateway of one's own.
 #[derive(Debug)]
@@ -81,6 +92,8 @@ impl Local {
         let store = Store::open(self.places.state(), redactor).map_err(|error| of_store(&error))?;
         let now_us = self.clock.now_us();
         store.erase_content(now_us.saturating_sub(RETENTION_US), now_us).map_err(|error| of_store(&error))?;
+        let (lineage, archive) = (now_us.saturating_sub(LINEAGE_US), now_us.saturating_sub(ARCHIVE_US));
+        store.forget_lineage(lineage, archive).map_err(|error| of_store(&error))?;
         sessions::sweep(&store, &self.places)?;
         Ok(self.store.get_or_init(|| store).clone())
     }
@@ -302,7 +315,7 @@ impl Gateway for Local {
         };
         let basis = Basis { store, repo, policy, host, sources, model, context_tokens };
         let opening = self.opening(&id, basis, way)?;
-        session::open(id, request.task, opening).await
+        Box::pin(session::open(id, request.task, opening)).await
     }
 
     async fn resume(&self, request: ResumeRequest) -> Result<Attached, ApiError> {
@@ -370,9 +383,10 @@ impl Gateway for Local {
         &self,
         session: &SessionId,
         files: Option<Vec<String>>,
+        release: Option<String>,
         at_terminal: bool,
     ) -> Result<AppliedView, ApiError> {
-        self.accept(session, files, at_terminal)
+        self.accept(session, files, release, at_terminal)
     }
 
     async fn undo(
@@ -400,6 +414,10 @@ impl Gateway for Local {
         let by = if at_terminal { self.human() } else { session::automation("cli.undo") };
         let store = self.store()?;
         undo::undo(self.undoing(&store, &lease, repo), to, by).await
+    }
+
+    fn reset(&self, session: &SessionId, confirmed: bool, at_terminal: bool) -> Result<(), ApiError> {
+        self.begin_anew(session, confirmed, at_terminal)
     }
 
     fn discard(&self, session: &SessionId) -> Result<(), ApiError> {
@@ -481,6 +499,22 @@ impl Gateway for Local {
             Some(file) => Ok(journal::verify_file(file)),
             None => journal::verify_store(self.places.state()),
         }
+    }
+
+    fn lineage(&self, question: &Question) -> Result<Answer, ApiError> {
+        lineage::ask(&self.store()?, question)
+    }
+
+    fn lineage_export(&self, request: &ExportRequest) -> Result<LineageExported, ApiError> {
+        lineage::export(&self.store()?, &self.clock, request)
+    }
+
+    fn lineage_verify(&self, folder: &Path, key: Option<&Path>) -> Result<Verified, ApiError> {
+        lineage::verify(folder, key, &self.places.public_key())
+    }
+
+    fn lineage_graph(&self, start: &Start, clearance: Level) -> Result<Drawing, ApiError> {
+        lineage::draw(&self.store()?, start, clearance)
     }
 
     async fn host(&self, request: HostRequest, say: &mut dyn FnMut(&str)) -> Result<(), ApiError> {

@@ -66,6 +66,11 @@ impl Places {
         self.state.join("sessions").join(session.as_str())
     }
 
+    /// The public key of this gateway, once it has signed something.
+    pub fn public_key(&self) -> PathBuf {
+        self.state().join("keys").join("sign.pub")
+    }
+
     /// The folder of control sockets and locks.
     pub fn run(&self) -> PathBuf {
         self.state.join("run")

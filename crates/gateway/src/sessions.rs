@@ -19,6 +19,7 @@ pub(crate) fn outcome_view(outcome: CoreOutcome) -> Outcome {
     match outcome {
         CoreOutcome::Accepted => Outcome::Accepted,
         CoreOutcome::Rejected => Outcome::Rejected,
+        CoreOutcome::Reset => Outcome::Reset,
         CoreOutcome::NothingToDo => Outcome::NothingToDo,
         CoreOutcome::Stopped => Outcome::Stopped,
         CoreOutcome::Budget => Outcome::Budget,
@@ -53,8 +54,11 @@ pub(crate) fn sweep(store: &Store, places: &Places) -> Result<(), ApiError> {
     }
     let Ok(folders) = std::fs::read_dir(places.state().join("sessions")) else { return Ok(()) };
     for folder in folders.filter_map(Result::ok) {
-        crate::changes::recover(&folder.path())?;
         let id = folder.file_name().to_str().and_then(SessionId::parse);
+        // A folder that bears no session's name is none of ours.
+        if let Some(id) = &id {
+            crate::changes::recover(&folder.path(), id)?;
+        }
         let layer = folder.path().join("layer");
         let closed = |id: &SessionId| store.session(id).is_ok_and(|row| row.closed_us.is_some());
         if crate::host::is_kept(&folder.path()) && id.as_ref().is_some_and(closed) {
@@ -130,6 +134,7 @@ pub(crate) fn show(store: &Store, places: &Places, id: &SessionId) -> Result<Ses
     Ok(SessionDetail {
         model: of_opened("model"),
         policy_digest: of_opened("policy"),
+        label: state.label(),
         budget: session::budget_view(state.budget(), updated_us),
         timeline: events.iter().map(line).collect(),
         entries,
@@ -145,7 +150,9 @@ fn line(event: &StoredEvent) -> TimelineLine {
 
 /// The telling fields of an entry, in one line.
 fn in_words(entry: &Value) -> String {
-    const TELLING: [&str; 22] = [
+    const TELLING: [&str; 24] = [
+        "source",
+        "label",
         "call",
         "background",
         "name",

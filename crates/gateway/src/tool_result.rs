@@ -114,6 +114,7 @@ pub(crate) fn of_file(reply: &FileReply) -> Outcome {
         FileReply::Deleted { entries } => (format!("deleted, {}", listed(*entries)), listed(*entries)),
         FileReply::Bytes { size, .. } => (bytes(*size), bytes(*size)),
         FileReply::Look { seen, .. } => (listed(seen.len()), listed(seen.len())),
+        FileReply::Revealed { .. } => (listed(1_u8), listed(1_u8)),
         FileReply::Stat(entry) => (bytes(entry.size), bytes(entry.size)),
     };
     let kept_bytes = text.len() as u64;

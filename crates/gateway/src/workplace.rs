@@ -1,12 +1,13 @@
 //! The sandbox of a session, wherever it is: on this machine, or on an execution host. The session loop does not know
 //! which; only opening and the end do.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use enclos_sandbox::host::{Claim, Remote, RemoteKiller};
 use enclos_sandbox::{
     Background, Command, Exit, FileError, FileOp, FileReply, Killer as LocalKiller, Part, Report, RunError,
-    Sandbox, Stream,
+    Sandbox, Stream, Unmasked,
 };
 
 /// An open sandbox.
@@ -141,6 +142,22 @@ impl Workplace {
             Self::Here(sandbox) => sandbox.file(op),
             Self::Host(remote) => remote.file(op),
         }
+    }
+
+    /// Puts files that are masked in their places.
+    ///
+    /// # Errors
+    /// Why none can be.
+    pub(crate) fn unmask(&self, paths: &[PathBuf]) -> Result<Vec<Unmasked>, String> {
+        match self {
+            Self::Here(sandbox) => sandbox.unmask(paths).map_err(|error| error.to_string()),
+            Self::Host(_) => Err("an execution host is brought nothing above the project's level".to_owned()),
+        }
+    }
+
+    /// Whether what is masked can be shown later.
+    pub(crate) fn can_unmask(&self) -> bool {
+        matches!(self, Self::Here(_))
     }
 
     /// A handle that ends commands or everything.

@@ -63,6 +63,7 @@ fn session(by: Prefer) -> (String, Vec<u8>, Vec<String>, Tree) {
         owner: None,
         layer: layer.clone(),
         hidden,
+        masked: Vec::new(),
         git: Some(workspace.join(".git")),
         mounts: Vec::new(),
         environment: Vec::new(),

@@ -1,9 +1,10 @@
 //! The API of a gateway, as a trait: what a client may call, and nothing of how it is done.
 
 use std::future::Future;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use enclos_core::ids::SessionId;
+use enclos_core::label::Level;
 use enclos_core::outside::Guard;
 use tokio::sync::mpsc;
 
@@ -11,6 +12,7 @@ use crate::changeset::{AppliedView, ChangeSetView, UndoneView};
 use crate::error::ApiError;
 use crate::event::Event;
 use crate::lab::{DifferenceReport, SimulateRequest, Simulation, TestReport};
+use crate::lineage;
 use crate::order::Order;
 use crate::report::{
     Answered, ApprovalRow, Check, CommandExplanation, Explanation, Exported, GrantRow, PolicyReport,
@@ -128,13 +130,16 @@ pub enum PolicyChange {
     /// The text of an earlier version: of this number, else of the one before the newest.
     Rollback(Option<u64>),
     /// No policy of its own any more.
-    Remove,
+    Remove {
+        /// Even where something becomes looser by it.
+        loosen: bool,
+    },
 }
 
 /// A question about a command.
 #[derive(Clone, Debug, Default)]
 pub struct CommandQuestion {
-    /// The verdict of `bash` without any rule; `allow` when neither it nor a preset is given.
+    /// The verdict of `bash` without any rule; no policy counts then. Without it the policy that is named, or the one in force.
     pub base: Option<String>,
     /// A preset, whose rules then apply.
     pub preset: Option<String>,
@@ -213,11 +218,13 @@ pub trait Gateway {
     /// What a session made.
     fn diff(&self, session: &SessionId) -> Result<ChangeSetView, ApiError>;
     /// Applies what a session made, as it was shown last: all files that are not flagged, or those named.
+    /// `release`: why held files that are named may go; it counts for a person and under a written rule only.
     /// `at_terminal` says whether a person sits there; else it is the answer of a program, and recorded as such.
     fn apply(
         &self,
         session: &SessionId,
         files: Option<Vec<String>>,
+        release: Option<String>,
         at_terminal: bool,
     ) -> Result<AppliedView, ApiError>;
     /// Puts the workspace of a session back to what it was before its last turn, or just before a call.
@@ -230,6 +237,9 @@ pub trait Gateway {
     ) -> impl Future<Output = Result<UndoneView, ApiError>>;
     /// Throws away what a session made.
     fn discard(&self, session: &SessionId) -> Result<(), ApiError>;
+    /// Ends a session for good and erases all that it said and made; what begins anew knows nothing. Only a person at a
+    /// terminal does it, and only once they `confirmed` it.
+    fn reset(&self, session: &SessionId, confirmed: bool, at_terminal: bool) -> Result<(), ApiError>;
     /// Reads policy files and their examples.
     fn policy_check(&self, files: &[PathBuf]) -> Result<PolicyReport, ApiError>;
     /// Changes the policy of a scope (`instance`, `group PATH`, `project PATH`), once it is checked. Sessions at work
@@ -267,6 +277,14 @@ pub trait Gateway {
     ) -> Result<Exported, ApiError>;
     /// Verifies an export, or the local store.
     fn journal_verify(&self, file: Option<&std::path::Path>) -> Result<Verification, ApiError>;
+    /// Answers a question about lineage.
+    fn lineage(&self, question: &lineage::Question) -> Result<lineage::Answer, ApiError>;
+    /// Writes a signed export of lineage.
+    fn lineage_export(&self, request: &lineage::ExportRequest) -> Result<lineage::Exported, ApiError>;
+    /// Verifies an export of lineage with nothing but a public key.
+    fn lineage_verify(&self, folder: &Path, key: Option<&Path>) -> Result<lineage::Verified, ApiError>;
+    /// Draws what is around a record, for a reader with this clearance.
+    fn lineage_graph(&self, start: &lineage::Start, clearance: Level) -> Result<lineage::Drawing, ApiError>;
     /// Serves sandboxes to gateways as an execution host, until the process is asked to end. `say` is told what happens.
     fn host(
         &self,

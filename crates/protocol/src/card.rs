@@ -2,6 +2,7 @@
 
 use enclos_core::command::Piece;
 use enclos_core::ids::RuleId;
+use enclos_core::label::Label;
 use serde::{Deserialize, Serialize};
 
 use crate::changeset::Hunk;
@@ -25,6 +26,9 @@ pub struct Card {
     /// Commands in the background that are at work, and may change files beside the call.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub beside: Vec<String>,
+    /// What the session would know after it, where that is more than now.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub raises: Option<Raises>,
     /// The rule that asks.
     pub rule: RuleId,
     /// The scope of that rule, such as `project (balanced)`.
@@ -51,6 +55,17 @@ pub struct Card {
     pub expires: String,
     /// Digest of what is approved.
     pub digest: String,
+}
+
+/// What a call makes the session know.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Raises {
+    /// What it knows now.
+    pub from: Label,
+    /// What it would know.
+    pub to: Label,
+    /// What that forbids, in one sentence.
+    pub forbids: String,
 }
 
 /// Of a card that was told before it said so.

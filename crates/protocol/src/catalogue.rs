@@ -38,6 +38,7 @@ pub const EVENTS: &[EventInfo] = &[
     event("approval.requested", "A person is asked", "approval card"),
     event("approval.decided", "The question is over", "approval state [decided_by]"),
     event("call.calling", "The intent is in the journal and the call runs", ""),
+    event("label.raised", "The session knows more from here, and nothing lowers that", "from to source"),
     event("call.output", "Output of a running command", "text stderr [left_out]"),
     event("background.started", "A command goes on in the background", "name"),
     event("background.ended", "A command in the background is over", "name reason result"),
@@ -63,10 +64,11 @@ mod tests {
 
     use enclos_core::decision::DecidedBy;
     use enclos_core::ids::{CallId, RuleId, SessionId, UserId};
+    use enclos_core::label::{Label, Level};
     use enclos_core::verdict::Verdict;
 
     use super::EVENTS;
-    use crate::card::{Action, Card};
+    use crate::card::{Action, Card, Raises};
     use crate::event::{
         Amounts, ApprovalState, Body, BudgetView, Event, Of, Opened, Outcome, ResultFacts, SessionState,
         Speaker,
@@ -105,7 +107,13 @@ mod tests {
                 decided_by: Some(by()),
             },
             Some(Body::ApprovalDecided { .. }) => Body::CallCalling { of: of() },
-            Some(Body::CallCalling { .. }) => {
+            Some(Body::CallCalling { .. }) => Body::LabelRaised {
+                from: Label::LOWEST,
+                to: Label::untrusted(Level::Internal),
+                source: text(),
+                of: Some(of()),
+            },
+            Some(Body::LabelRaised { .. }) => {
                 Body::CallOutput { of: of(), text: text(), stderr: false, left_out: 1 }
             }
             Some(Body::CallOutput { .. }) => Body::BackgroundStarted { of: of(), name: text() },
@@ -181,6 +189,7 @@ mod tests {
             files: Vec::new(),
             flagged: Vec::new(),
             beside: Vec::new(),
+            raises: Some(Raises { from: Label::LOWEST, to: Label::LOWEST, forbids: String::new() }),
             rule: RuleId::new("r"),
             scope: String::new(),
             reason: String::new(),

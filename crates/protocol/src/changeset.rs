@@ -1,5 +1,6 @@
 //! What a session made, as a client shows it.
 
+use enclos_core::label::Label;
 use serde::{Deserialize, Serialize};
 
 use crate::card::Flagged;
@@ -23,6 +24,12 @@ pub struct FileView {
     /// Why it needs its own yes; empty when it does not.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub flags: Vec<String>,
+    /// What it knows.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub label: Option<Label>,
+    /// Why it stays here until it is released: its path may not hold what it knows.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub held: Option<String>,
 }
 
 /// The whole change set, to be shown.

@@ -6,6 +6,7 @@
 use enclos_core::command::Piece;
 use enclos_core::decision::DecidedBy;
 use enclos_core::ids::{CallId, RuleId, SessionId};
+use enclos_core::label::Label;
 use enclos_core::policy::Shadow;
 use enclos_core::verdict::Verdict;
 use serde::{Deserialize, Serialize};
@@ -132,6 +133,19 @@ pub enum Body {
         /// The call.
         #[serde(flatten)]
         of: Of,
+    },
+    /// The session knows more, or text of somebody whom nobody vouches for, from here.
+    #[serde(rename = "label.raised")]
+    LabelRaised {
+        /// What it knew.
+        from: Label,
+        /// What it knows.
+        to: Label,
+        /// What it learned it from.
+        source: String,
+        /// The call that reads it.
+        #[serde(flatten)]
+        of: Option<Of>,
     },
     /// Output of a running command, as it comes.
     #[serde(rename = "call.output")]
@@ -364,6 +378,8 @@ pub enum Outcome {
     NothingToDo,
     /// A person stopped it.
     Stopped,
+    /// A person reset it: nothing of it can be read any more.
+    Reset,
     /// An administrator revoked it.
     Revoked,
     /// Its budget was spent.

@@ -11,5 +11,6 @@ pub mod env;
 pub mod error;
 pub mod event;
 pub mod lab;
+pub mod lineage;
 pub mod order;
 pub mod report;

@@ -3,6 +3,7 @@
 use enclos_core::command::{Piece, Reading};
 use enclos_core::decision::DecidedBy;
 use enclos_core::ids::SessionId;
+use enclos_core::label::Label;
 use enclos_core::policy::{Role, Shadow, Surface};
 use enclos_core::verdict::Verdict;
 use serde::{Deserialize, Serialize};
@@ -44,6 +45,8 @@ pub struct SessionDetail {
     pub model: String,
     /// Digest of the policy at the last decision.
     pub policy_digest: String,
+    /// What it knows.
+    pub label: Label,
     /// The budget.
     pub budget: BudgetView,
     /// What happened, in order.
@@ -252,6 +255,9 @@ pub struct PolicySaved {
     /// The number of the version whose text was saved again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub restored: Option<u64>,
+    /// What gives more room by this change, in words.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub looser: Vec<String>,
 }
 
 /// One version of the policy of a scope.

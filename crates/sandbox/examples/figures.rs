@@ -39,6 +39,7 @@ fn plan(root: &Path, layer: &str) -> Plan {
         owner: None,
         layer: root.join(layer),
         hidden: Vec::new(),
+        masked: Vec::new(),
         git: None,
         mounts: Vec::new(),
         environment: Vec::new(),

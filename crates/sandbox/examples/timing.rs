@@ -20,6 +20,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         owner: None,
         layer: root.path().join(format!("layer-{number}")),
         hidden: Vec::new(),
+        masked: Vec::new(),
         git: None,
         mounts: Vec::new(),
         environment: Vec::new(),

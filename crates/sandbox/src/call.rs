@@ -4,11 +4,11 @@ use crate::image;
 use crate::run::{ask, ended, pipe};
 use crate::sandbox::Shared;
 use enclos_init::channel;
-use enclos_init::file::{Fault, FileOp, FileReply};
+use enclos_init::file::{Asked, Fault, FileOp, FileReply};
 use enclos_init::wire::{Kind, UNCONFINED};
 use rustix::event::{PollFd, PollFlags};
 use rustix::io::Errno;
-use std::io;
+use std::io::{self, Read};
 use std::os::fd::{AsFd, OwnedFd};
 
 /// Longest answer, in bytes.
@@ -16,9 +16,20 @@ const LONGEST: usize = 64 * 1024 * 1024;
 
 /// Asks and waits for the answer.
 pub(crate) fn call(shared: &Shared, id: u32, op: &FileOp) -> Result<FileReply, FileError> {
-    let body = serde_json::to_vec(op).map_err(|error| RunError::Io(error.into()))?;
+    ask_for(shared, id, &Asked::Op(op.clone()), &mut io::empty())
+}
+
+/// Asks, with raw bytes behind the question, and waits for the answer.
+pub(crate) fn ask_for(
+    shared: &Shared,
+    id: u32,
+    asked: &Asked,
+    bytes: &mut dyn Read,
+) -> Result<FileReply, FileError> {
+    let json = serde_json::to_vec(asked).map_err(|error| RunError::Io(error.into()))?;
     let (reader, writer) = pipe().map_err(RunError::from)?;
-    let request = channel::sealed(c"request", &body).map_err(RunError::from)?;
+    let head = channel::pack(&json, &[]);
+    let request = channel::sealed_from(c"request", &mut head.chain(bytes)).map_err(RunError::from)?;
     let program = image::TOOL.file().map_err(RunError::from)?;
     let channel = ask(shared, Kind::File, id, &[], &[writer.as_fd(), request.as_fd(), program])?;
     drop((writer, request));

@@ -48,6 +48,8 @@ pub struct Layer {
     /// What of the layer above counts, when that is a copy.
     touched: Option<Touched>,
     mask: Mask,
+    /// What the session was shown later on: it lies in the layer, and is removed where it does not any more.
+    unmasked: BTreeSet<String>,
 }
 
 /// A file or link that differs between the tree and the layer. One of the two sides is always there.
@@ -152,7 +154,7 @@ impl Layer {
     pub fn open(base: &Path, layer: &Path, mut hidden: BTreeSet<String>) -> Result<Self, LayerError> {
         let (base, upper) = (open(base)?, open(&written(layer))?);
         if !is_copy(layer) {
-            return Ok(Self { base, upper, touched: None, mask: Mask(hidden) });
+            return Ok(Self { base, upper, touched: None, mask: Mask(hidden), unmasked: BTreeSet::new() });
         }
         let failed = |source: io::Error| LayerError::Open { path: layer.join(copy::LIST), source };
         let folder = Tree::open(layer).map_err(failed)?;
@@ -160,7 +162,14 @@ impl Layer {
         let withheld = manifest.withheld.iter().filter_map(|path| str::from_utf8(path).ok());
         hidden.extend(withheld.map(str::to_owned));
         let touched = Touched::of(&Upper::of_copy(layer)?, &manifest)?;
-        Ok(Self { base, upper, touched: Some(touched), mask: Mask(hidden) })
+        Ok(Self { base, upper, touched: Some(touched), mask: Mask(hidden), unmasked: BTreeSet::new() })
+    }
+
+    /// The same, with the files of the tree that were put into the layer while the session worked. The tree below does not
+    /// show through at these paths: one that the layer does not hold is one that the session removed.
+    #[must_use]
+    pub fn with_unmasked(self, unmasked: BTreeSet<String>) -> Self {
+        Self { unmasked, ..self }
     }
 
     /// The tree below.

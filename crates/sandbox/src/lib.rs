@@ -32,6 +32,7 @@ mod sandbox;
 mod state;
 mod system;
 pub mod toolchains;
+mod unmask;
 
 pub use background::{BACKGROUND_COMMANDS, Background, End, Part};
 pub use command::{Command, Counted, Exit, Keep, Killed, Stream};
@@ -47,3 +48,4 @@ pub use probe::{Check, Outcome, probe};
 pub use report::{Copied, Enforcer, Level, Report, Workspace};
 pub use sandbox::{Killer, Sandbox};
 pub use state::remove_layer;
+pub use unmask::{UNMASKED_BYTES, Unmasked};

@@ -15,7 +15,10 @@ const STEP: Step = Step::Workspace;
 type Seen = (u32, (i64, u32));
 
 /// The records for `hidden`, in an order in which they can be applied.
-pub(crate) fn compute(workspace: &OwnedFd, hidden: &[PathBuf]) -> Result<Vec<MaskEntry>, OpenError> {
+pub(crate) fn compute<'a>(
+    workspace: &OwnedFd,
+    hidden: impl IntoIterator<Item = &'a PathBuf>,
+) -> Result<Vec<MaskEntry>, OpenError> {
     let mut wanted = BTreeSet::new();
     for path in hidden {
         wanted.insert(sound(path)?);
@@ -112,9 +115,9 @@ mod tests {
             .collect();
         assert_eq!(shown, ["d a", "d a/b", "h a/b/.env", "h target"]);
         for bad in ["/etc", "../x", "a/../..", ""] {
-            assert!(compute(&fd, &[PathBuf::from(bad)]).is_err(), "{bad}");
+            assert!(compute(&fd, [&PathBuf::from(bad)]).is_err(), "{bad}");
         }
-        assert!(compute(&fd, &[PathBuf::from("link/b")]).is_err(), "through a link");
-        assert_eq!(compute(&fd, &[PathBuf::from("link")]).unwrap().len(), 1, "a link itself");
+        assert!(compute(&fd, [&PathBuf::from("link/b")]).is_err(), "through a link");
+        assert_eq!(compute(&fd, [&PathBuf::from("link")]).unwrap().len(), 1, "a link itself");
     }
 }

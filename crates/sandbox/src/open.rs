@@ -12,6 +12,7 @@ use crate::quota::Quota;
 use crate::report::{Enforcer, Level, Report, Workspace};
 use crate::sandbox::{Life, Sandbox};
 use crate::state::{self, Layer};
+use crate::unmask::Masked;
 use crate::{copy, git, mask};
 use enclos_init::channel::{self, Frame};
 use enclos_init::wire::{Counters, Failure, Kind, Ready, Setup, Step};
@@ -65,7 +66,7 @@ fn attempt(plan: &Plan, start: Instant, since: Option<String>) -> Result<Sandbox
     let root_mode = rustix::fs::fstat(&workspace).at(Step::Plan, "looking at the repository")?.st_mode;
     let thrown_away = plan.mounts.iter().filter(|mount| mount.access == Access::ThrowAway).count();
     let layer = state::prepare(&plan.layer, identity, plan.owner, root_mode, thrown_away)?;
-    let hidden = mask::compute(&workspace, &plan.hidden)?;
+    let hidden = mask::compute(&workspace, plan.hidden.iter().chain(&plan.masked))?;
     let git = plan.git.as_deref().map(|git| git::read(git, &plan.workspace)).transpose()?;
     let order = copy::Order {
         from: &workspace,
@@ -113,7 +114,8 @@ fn attempt(plan: &Plan, start: Instant, since: Option<String>) -> Result<Sandbox
         }
     }
     let report = report(&life, identity, ready, made.workspace, start);
-    Ok(Sandbox::new(life, plan.limits.clone(), report))
+    let masked = Masked::new(workspace, plan);
+    Ok(Sandbox::new(life, plan.limits.clone(), report, masked))
 }
 
 /// Starts the init in a container. Its first process is under all ceilings before it makes the init.

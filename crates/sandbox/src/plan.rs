@@ -22,6 +22,9 @@ pub struct Plan {
     pub layer: PathBuf,
     /// Paths relative to `workspace` that must not exist inside: ignored files, secrets, nested `.git`.
     pub hidden: Vec<PathBuf>,
+    /// Files and links of the repository that are above what the session knows, and folders that hold nothing else. They
+    /// do not exist inside until [`crate::Sandbox::unmask`] puts them there.
+    pub masked: Vec<PathBuf>,
     /// The repository's git directory, or its `.git` file. `None`: there is no `.git` inside.
     pub git: Option<PathBuf>,
     /// Toolchains, caches, dependency folders.

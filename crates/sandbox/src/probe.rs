@@ -136,6 +136,7 @@ fn with(folders: &Folders, backend: &Backend) -> Vec<Check> {
         owner: None,
         layer: folders.layer(),
         hidden: Vec::new(),
+        masked: Vec::new(),
         git: None,
         mounts: Vec::new(),
         environment: Vec::new(),

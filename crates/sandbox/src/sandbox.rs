@@ -9,6 +9,7 @@ use crate::plan::Limits;
 use crate::quota::Quota;
 use crate::report::Report;
 use crate::state::{self, Layer};
+use crate::unmask::Masked;
 use crate::{call, life, run};
 use enclos_init::channel::{self, Frame};
 use enclos_init::file::{FileOp, FileReply};
@@ -25,6 +26,8 @@ pub struct Sandbox {
     pub(crate) life: Life,
     pub(crate) limits: Limits,
     pub(crate) report: Report,
+    /// What is not shown until it is unmasked.
+    pub(crate) masked: Masked,
     requests: AtomicU32,
     /// Goes after `life`: its threads end when the processes do.
     jobs: Jobs,
@@ -122,8 +125,8 @@ impl Drop for Life {
 }
 
 impl Sandbox {
-    pub(crate) fn new(life: Life, limits: Limits, report: Report) -> Self {
-        Self { life, limits, report, requests: AtomicU32::new(0), jobs: Jobs::default() }
+    pub(crate) fn new(life: Life, limits: Limits, report: Report, masked: Masked) -> Self {
+        Self { life, limits, report, masked, requests: AtomicU32::new(0), jobs: Jobs::default() }
     }
 
     /// What was obtained.
@@ -186,6 +189,11 @@ impl Sandbox {
         call::call(&self.life.shared, self.request(), op)
     }
 
+    /// Waits until something may be done inside.
+    pub(crate) fn wait(&self) -> Result<(), RunError> {
+        self.life.wait_for_limits()
+    }
+
     /// A handle that ends commands or everything from any thread.
     pub fn killer(&self) -> Killer {
         Killer { shared: Arc::clone(&self.life.shared) }
@@ -195,7 +203,7 @@ impl Sandbox {
     pub fn close(self) {}
 
     /// Numbers of requests: never 0, which means all, and below those of the background.
-    fn request(&self) -> u32 {
+    pub(crate) fn request(&self) -> u32 {
         self.requests.fetch_add(1, Ordering::Relaxed) % (BACKGROUND - 1) + 1
     }
 }

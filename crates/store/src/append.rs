@@ -11,6 +11,7 @@ use rusqlite::{OptionalExtension, Transaction, params};
 use crate::StoreError;
 use crate::entry::Prepared;
 use crate::journal::chain::{Hash, Link};
+use crate::lineage;
 use crate::record::{Receipt, StateChange};
 use crate::seal::SessionKeys;
 
@@ -40,10 +41,19 @@ pub(crate) fn apply(
     let Some(before) = read_head(tx, grant)? else {
         return Ok(Err(StoreError::LostLease(grant.session.clone())));
     };
+    let checked = match lineage::check(tx, grant, records.iter().flat_map(|record| &record.lineage))? {
+        Ok(checked) => checked,
+        Err(refused) => return Ok(Err(refused.into())),
+    };
+    let mut checked = checked.as_slice();
     let mut head = Head { seq: before.seq, time_us: before.time_us, hash: before.hash };
     let mut state = None;
     for record in records {
         head = insert(tx, grant, &head, record)?;
+        if let Some((of_record, rest)) = checked.split_at_checked(record.lineage.len()) {
+            lineage::insert(tx, grant, head.seq, &record.lineage, of_record)?;
+            checked = rest;
+        }
         if let Some(change) = &record.state {
             state = Some((change, head.time_us));
         }

@@ -20,7 +20,8 @@ use crate::seal::Secret;
 const APPLICATION_ID: i64 = 0x656e_636c;
 
 /// The migrations, in order; the number of a schema is how many of them it has had.
-const MIGRATIONS: &[&str] = &[include_str!("migrations/0001_journal.sql")];
+const MIGRATIONS: &[&str] =
+    &[include_str!("migrations/0001_journal.sql"), include_str!("migrations/0002_lineage.sql")];
 
 /// The oldest SQLite that does not lose committed writes of a write-ahead log.
 const OLDEST_SQLITE: i32 = 3_051_003;
@@ -90,7 +91,7 @@ fn connect(path: &Path, flags: OpenFlags) -> Result<Connection, StoreError> {
         "PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON; PRAGMA temp_store = MEMORY;
          PRAGMA foreign_keys = ON; PRAGMA secure_delete = ON;",
     )?;
-    connection.set_prepared_statement_cache_capacity(32);
+    connection.set_prepared_statement_cache_capacity(64);
     Ok(connection)
 }
 

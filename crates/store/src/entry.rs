@@ -11,12 +11,14 @@ use serde_json::ser::Formatter;
 use serde_json::{Map, Value};
 
 use crate::journal::chain::is_kind;
+use crate::lineage::{self, Ready};
 use crate::record::{MAX_CONTENT_BYTES, MAX_ENTRY_BYTES, Record, StateChange};
 use crate::redact::{MAX_DEPTH, Redact, redact_map};
 use crate::{CommitKey, StoreError};
 
-/// The field that the store writes itself.
+/// The fields that the store writes itself.
 const SEALED: &str = "sealed";
+const LINEAGE: &str = "lineage";
 
 /// What an entry says of the content that is sealed apart from it.
 #[derive(Debug, Serialize, Deserialize)]
@@ -42,6 +44,7 @@ pub(crate) struct Prepared {
     pub(crate) entry: Vec<u8>,
     pub(crate) content: Option<Vec<u8>>,
     pub(crate) state: Option<StateChange>,
+    pub(crate) lineage: Vec<Ready>,
 }
 
 /// Makes a record ready, or says what is wrong with it.
@@ -54,8 +57,8 @@ pub(crate) fn prepare(
     if !is_kind(&kind) {
         return Err(StoreError::BadKind { bytes: kind.len() });
     }
-    if record.entry.contains_key(SEALED) {
-        return Err(StoreError::ReservedField { kind, field: SEALED });
+    if let Some(field) = [SEALED, LINEAGE].into_iter().find(|field| record.entry.contains_key(*field)) {
+        return Err(StoreError::ReservedField { kind, field });
     }
     let Ok(mut entry) = redact_map(redactor, record.entry) else {
         return Err(StoreError::EntryTooDeep { kind, limit: MAX_DEPTH });
@@ -68,12 +71,23 @@ pub(crate) fn prepare(
         let digest = commit.digest(content).as_str().to_owned();
         entry.insert(SEALED.to_owned(), serde_json::json!({ "bytes": content.len(), "digest": digest }));
     }
+    let (lineage, told) = lineage::prepare(redactor, record.lineage)?;
+    if let Some(told) = told {
+        entry.insert(LINEAGE.to_owned(), told);
+    }
     let entry = serialise(&entry).map_err(|bytes| StoreError::EntryTooLarge {
         kind: kind.clone(),
         bytes,
         limit: MAX_ENTRY_BYTES,
     })?;
-    Ok(Prepared { kind, time_us: record.time_us, entry, content: record.content, state: record.state })
+    Ok(Prepared {
+        kind,
+        time_us: record.time_us,
+        entry,
+        content: record.content,
+        state: record.state,
+        lineage,
+    })
 }
 
 /// The bytes of an entry, or how many there would be at least.

@@ -8,6 +8,8 @@ use std::path::PathBuf;
 use enclos_core::ids::SessionId;
 use thiserror::Error;
 
+use crate::lineage::LineageError;
+
 /// A failure of the store.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 #[non_exhaustive]
@@ -223,6 +225,9 @@ pub enum StoreError {
     /// An export could not be written to its destination.
     #[error("the export cannot be written ({0}): check its destination")]
     Output(String),
+    /// A record of lineage is not made, or is not there.
+    #[error(transparent)]
+    Lineage(#[from] LineageError),
     /// The system gave no randomness.
     #[error("the system gave no random bytes ({0}): check /dev/urandom")]
     Random(String),

@@ -36,6 +36,7 @@ mod error;
 pub mod journal;
 mod key;
 mod lease;
+mod lineage;
 mod place;
 mod policy;
 mod read;
@@ -43,11 +44,13 @@ mod record;
 mod redact;
 mod retention;
 mod seal;
+mod sign;
 mod store;
 mod writer;
 
 pub use error::{LeaseError, StoreError};
 pub use lease::Lease;
+pub use lineage::{Direction, Edge, Forgotten, LineageError, MOST_NODES, Node, Reach, Trace};
 pub use policy::{
     KIND_POLICY_CHANGED, POLICY_CHAIN, PolicyChange, PolicyLease, PolicyVersion, policy_digest,
 };
@@ -58,5 +61,6 @@ pub use record::{
 pub use redact::{NoRedaction, Redact};
 pub use retention::Erased;
 pub use seal::{CommitKey, Sealer};
+pub use sign::{Signer, is_signed, public_key};
 pub use store::Store;
 pub use writer::Done;

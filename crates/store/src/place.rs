@@ -92,6 +92,16 @@ impl Place {
         self.keys().join("store.key")
     }
 
+    /// The key that signs what leaves to be verified elsewhere.
+    pub(crate) fn sign_key(&self) -> PathBuf {
+        self.keys().join("sign.key")
+    }
+
+    /// Its public half.
+    pub(crate) fn public_key(&self) -> PathBuf {
+        self.keys().join("sign.pub")
+    }
+
     /// The directory of locks.
     pub(crate) fn run(&self) -> PathBuf {
         self.dir.join("run")

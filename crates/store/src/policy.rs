@@ -37,6 +37,9 @@ pub struct PolicyVersion {
     pub author: String,
     /// How it came about: `apply`, `rollback to N`, `remove`, `edited by hand`.
     pub how: String,
+    /// What gives more room by it than before, in words.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub looser: Vec<String>,
     /// When, in microseconds of the Unix epoch.
     #[serde(skip)]
     pub time_us: i64,
@@ -56,6 +59,8 @@ pub struct PolicyChange {
     pub author: String,
     /// How it came about.
     pub how: String,
+    /// What gives more room by it than before, in words.
+    pub looser: Vec<String>,
     /// When, in microseconds of the Unix epoch.
     pub time_us: i64,
 }
@@ -132,6 +137,7 @@ impl PolicyLease {
             scope: change.scope,
             author: change.author,
             how: change.how,
+            looser: change.looser,
             time_us: change.time_us,
             seq: 0,
         };
@@ -145,6 +151,7 @@ impl PolicyLease {
             entry,
             content: Some(change.text.into_bytes()),
             state: None,
+            lineage: Vec::new(),
         }])?;
         version.seq = receipt.last_seq();
         Ok(version)

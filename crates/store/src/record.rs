@@ -6,6 +6,7 @@
 use std::path::PathBuf;
 
 use enclos_core::ids::{Digest, SessionId};
+use enclos_core::lineage::Draft;
 use serde::Serialize;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
@@ -33,6 +34,9 @@ pub struct Record {
     pub content: Option<Vec<u8>>,
     /// What the listing of sessions shows from now on.
     pub state: Option<StateChange>,
+    /// The records of lineage that come with it, in the order of their numbers. The entry's field `lineage` is the
+    /// store's: the first number, how many, and the digest over them.
+    pub lineage: Vec<Draft>,
 }
 
 /// A change of what the listing shows of a session.

@@ -58,6 +58,25 @@ impl Store {
         Ok(erased)
     }
 
+    /// Erases the content of one session that is closed, and notes it in its journal. Gives how many pieces there were.
+    ///
+    /// # Errors
+    /// [`LeaseError::Held`] while somebody works on it.
+    pub fn erase_session(&self, id: &SessionId, now_us: i64) -> Result<u64, LeaseError> {
+        let number = {
+            let reader = self.reader();
+            let row = reader.query_row(
+                "SELECT number FROM session WHERE id = ?1 AND closed_us IS NOT NULL",
+                [id.as_str()],
+                |row| row.get(0),
+            );
+            row.map_err(StoreError::from)?
+        };
+        let contents = self.erase_one(Due { id: id.clone(), number }, now_us)?;
+        self.writer()?.run(empty_log)?;
+        Ok(contents)
+    }
+
     fn erase_one(&self, due: Due, now_us: i64) -> Result<u64, LeaseError> {
         let _lock = SessionLock::take(&self.inner().place.session_lock(&due.id))?;
         let inner: &Inner = self.inner();

@@ -111,7 +111,7 @@ fn a_newer_schema_and_a_foreign_file_are_refused_untouched() {
     connection.execute_batch("PRAGMA user_version = 99").unwrap();
     drop(connection);
     let before = fs::read(&path).unwrap();
-    assert_eq!(refusal(dir.path()), StoreError::NewerSchema { found: 99, known: 1 });
+    assert_eq!(refusal(dir.path()), StoreError::NewerSchema { found: 99, known: 2 });
     assert!(matches!(Store::open_read_only(dir.path()).unwrap_err(), StoreError::NewerSchema { .. }));
     assert_eq!(fs::read(&path).unwrap(), before);
 

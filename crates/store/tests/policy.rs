@@ -11,6 +11,7 @@ fn change(scope: &str, text: &str, time_us: i64) -> PolicyChange {
         text: text.to_owned(),
         author: "ada".to_owned(),
         how: "apply".to_owned(),
+        looser: Vec::new(),
         time_us,
     }
 }

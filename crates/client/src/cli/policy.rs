@@ -127,7 +127,7 @@ pub enum Switch {
 #[derive(Debug, Args)]
 pub struct ExplainCommandArgs {
     /// The verdict of `bash` without any rule.
-    #[arg(long, value_name = "VERDICT", help = help::BASE)]
+    #[arg(long, value_name = "VERDICT", conflicts_with_all = ["preset", "policy", "role", "surface", "repo"], help = help::BASE)]
     pub base: Option<String>,
     /// The preset.
     #[arg(long, value_name = "PRESET", help = help::PRESET)]

@@ -21,6 +21,9 @@ pub struct PolicyApplyArgs {
     /// Without a file.
     #[arg(long, help = help::POLICY_REMOVE)]
     pub remove: bool,
+    /// Though something becomes looser.
+    #[arg(long, requires = "remove", help = help::POLICY_LOOSEN)]
+    pub loosen: bool,
     /// As JSON.
     #[command(flatten)]
     pub json: JsonArgs,

@@ -76,7 +76,7 @@ where
     if person {
         let signals = Signals::catch()?;
         let attached = gateway.attend(&args.id)?;
-        return terminal::follow(cx.world, cx.look, &gateway, attached, signals).await;
+        return terminal::follow(cx.world, cx.look, &gateway, attached, signals, false).await;
     }
     if !args.json.json {
         let shown = gateway.approvals()?.into_iter().find(|row| row.approval == args.id);

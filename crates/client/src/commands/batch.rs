@@ -1,7 +1,8 @@
 //! `policy explain-command --batch`: JSON lines in, JSON lines out, flushed one by one.
 //!
 //! A line that cannot be read is answered by an error that names it, and the next line is read. Nothing is guessed:
-//! an unknown field, a missing command or a base that is no verdict is such an error.
+//! an unknown field, a missing command, a base that is no verdict or stands beside a policy is such an error, and the
+//! batch ends with the code of a wrong input.
 
 use std::io::{BufRead, Read as _};
 
@@ -36,6 +37,7 @@ pub(crate) fn run<G: Gateway>(
     defaults: &CommandQuestion,
 ) -> Result<Exit, CommandError> {
     let mut line = Vec::new();
+    let mut exit = Exit::Done;
     for number in 1_u64.. {
         line.clear();
         let read = (&mut *world.input as &mut dyn BufRead).take(LINE).read_until(b'\n', &mut line)?;
@@ -54,10 +56,13 @@ pub(crate) fn run<G: Gateway>(
         } else {
             Err((Value::Null, text::batch_long(LINE)))
         };
-        let answer = answer.unwrap_or_else(|(id, error)| json!({ "id": id, "line": number, "error": error }));
+        let answer = answer.unwrap_or_else(|(id, error)| {
+            exit = Exit::Usage;
+            json!({ "id": id, "line": number, "error": error })
+        });
         world.json(&answer)?;
     }
-    Ok(Exit::Done)
+    Ok(exit)
 }
 
 /// Reads to the end of a line without keeping it.
@@ -85,6 +90,9 @@ fn answer<G: Gateway>(
         let id = serde_json::from_slice::<Value>(line).ok().and_then(|value| value.get("id").cloned());
         (id.unwrap_or(Value::Null), text::batch_unreadable(number, &error.to_string()))
     })?;
+    if question.base.is_some() && (defaults.preset.is_some() || !defaults.policy.is_empty()) {
+        return Err((question.id, text::BATCH_TWO_BASES.to_owned()));
+    }
     let asked = CommandQuestion { base: question.base.or_else(|| defaults.base.clone()), ..defaults.clone() };
     match gateway.explain_command(&asked, &question.command) {
         Ok(CommandExplanation { reading, .. }) => {

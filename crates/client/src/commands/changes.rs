@@ -14,7 +14,7 @@ use crate::exit::Exit;
 use crate::layout::{Gutter, Row, exact, name, words};
 use crate::render::change;
 use crate::style::Role;
-use crate::text;
+use crate::{terminal, text};
 
 /// Shows a change set.
 pub(crate) fn diff<G, M>(cx: &mut Context<'_, '_, M>, args: &DiffArgs) -> Result<Exit, CommandError>
@@ -51,11 +51,16 @@ where
 {
     let (gateway, session) = cx.of(&args.id)?;
     let at_terminal = cx.world.tty.input && cx.world.tty.output;
-    let applied = gateway.apply(&session, args.files, at_terminal)?;
+    let applied = gateway.apply(&session, args.files, args.release, at_terminal)?;
     if args.json.json {
         cx.world.json(&applied)?;
     } else {
-        cx.world.rows(cx.look, &applied_rows(&applied, cx.look.width))?;
+        let mut rows = applied_rows(&applied, cx.look.width);
+        if !applied.left.is_empty() {
+            let next = text::applied_left(session.as_str(), &applied.left);
+            rows.extend(words(&Gutter::spaces(0), Role::Dim, &next, cx.look.width));
+        }
+        cx.world.rows(cx.look, &rows)?;
     }
     Ok(Exit::Done)
 }
@@ -127,6 +132,29 @@ where
         cx.world.json(&json!({ "session": session, "discarded": true }))?;
     } else {
         cx.world.rows(cx.look, &[Row::of(Role::Good, &text::discarded(session.as_str()))])?;
+    }
+    Ok(Exit::Done)
+}
+
+/// Erases a session, once a person confirmed it in words.
+pub(crate) fn reset<G, M>(cx: &mut Context<'_, '_, M>, args: &OneArgs) -> Result<Exit, CommandError>
+where
+    G: Gateway,
+    M: Fn(Option<&Path>) -> Result<G, ApiError>,
+{
+    let (gateway, session) = cx.of(&args.id)?;
+    let at_terminal = cx.world.tty.input && cx.world.tty.output;
+    let confirmed = at_terminal && {
+        let told = text::reset_asks(session.as_str());
+        cx.world.rows(cx.look, &words(&Gutter::default(), Role::Warn, &told, cx.look.width))?;
+        terminal::ask(text::RESET_PROMPT)?.is_some_and(|line| line.trim() == text::RESET_WORD)
+    };
+    // Where nobody sits there is nobody to confirm it, and the gateway says so.
+    gateway.reset(&session, confirmed || !at_terminal, at_terminal)?;
+    if args.json.json {
+        cx.world.json(&json!({ "session": session, "reset": true }))?;
+    } else {
+        cx.world.rows(cx.look, &[Row::of(Role::Good, &text::reset_done(session.as_str()))])?;
     }
     Ok(Exit::Done)
 }

@@ -9,6 +9,7 @@ mod doctor;
 mod host;
 mod journal;
 mod lab;
+mod lineage;
 mod policy;
 mod reference;
 mod sandbox;
@@ -85,6 +86,7 @@ where
         LowCommand::Apply(args) => changes::apply(&mut cx, args),
         LowCommand::Undo(args) => changes::undo(&mut cx, args).await,
         LowCommand::Discard(args) => changes::discard(&mut cx, &args),
+        LowCommand::Reset(args) => changes::reset(&mut cx, &args),
         LowCommand::Policy(PolicyCommand::Check(args)) => policy::check(&mut cx, &args),
         LowCommand::Policy(PolicyCommand::Test(args)) => lab::test(&mut cx, &args),
         LowCommand::Policy(PolicyCommand::Diff(args)) => lab::diff(&mut cx, &args),
@@ -104,6 +106,7 @@ where
         LowCommand::Journal(JournalCommand::Verify(args)) => {
             journal::verify(&mut cx, &args).map_err(|error| error.exit(Exit::BAD_INPUT))
         }
+        LowCommand::Lineage(command) => lineage::run(&mut cx, command),
         LowCommand::Doctor(args) => doctor::run(&mut cx, args),
         LowCommand::Host(args) => host::run(&mut cx, args).await,
         LowCommand::Completions(args) => {

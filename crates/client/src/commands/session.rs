@@ -29,7 +29,7 @@ where
     let gateway = cx.gateway();
     let gateway = told(cx, drive, gateway)?;
     let opening = gateway.open(request);
-    follow(cx, drive, &gateway, opening).await
+    follow(cx, Way { drive, talks: false }, &gateway, opening).await
 }
 
 /// Opens a conversation.
@@ -44,7 +44,7 @@ where
     request.task.clone_from(&args.message);
     let gateway = cx.gateway()?;
     let opening = gateway.open(request);
-    follow(cx, Drive::Person, &gateway, opening).await
+    follow(cx, Way { drive: Drive::Person, talks: true }, &gateway, opening).await
 }
 
 /// Takes up a session.
@@ -60,23 +60,32 @@ where
         Ok((gateway, session))
     });
     let (gateway, session) = told(cx, drive, found)?;
+    let talks = args.chat && drive == Drive::Person;
     let request = ResumeRequest {
         session,
         extend: args.extend,
         message: args.message,
         answering: hi::answering(&args.drive),
-        conversation: args.chat && drive == Drive::Person,
+        conversation: talks,
         patch,
     };
     debug_assert!((request.answering == Answering::Person) == (drive == Drive::Person));
     let opening = gateway.resume(request);
-    follow(cx, drive, &gateway, opening).await
+    follow(cx, Way { drive, talks }, &gateway, opening).await
+}
+
+/// How a session is followed.
+#[derive(Clone, Copy, Debug)]
+struct Way {
+    drive: Drive,
+    /// Whether it is a conversation: the next line is a message.
+    talks: bool,
 }
 
 /// Waits for the session and follows it. A signal that comes first ends the command: there is no session yet.
 async fn follow<G, M>(
     cx: &mut Context<'_, '_, M>,
-    drive: Drive,
+    way: Way,
     gateway: &G,
     opening: impl Future<Output = Result<Attached, ApiError>>,
 ) -> Result<Exit, CommandError>
@@ -89,9 +98,9 @@ where
         caught = signals.next() => return Ok(caught.exit()),
         opened = opening => opened.map_err(CommandError::from),
     };
-    let attached = told(cx, drive, opened)?;
-    match drive {
-        Drive::Person => terminal::follow(cx.world, cx.look, gateway, attached, signals).await,
+    let attached = told(cx, way.drive, opened)?;
+    match way.drive {
+        Drive::Person => terminal::follow(cx.world, cx.look, gateway, attached, signals, way.talks).await,
         Drive::Headless(output) => headless::follow(cx.world, cx.look, output, attached, signals).await,
     }
 }

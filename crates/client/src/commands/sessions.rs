@@ -104,6 +104,7 @@ fn detail_rows(detail: &SessionDetail, width: usize) -> Vec<Row> {
         (text::SHOW_MODEL, detail.model.clone()),
         (text::SHOW_OPENED, row.opened.clone()),
         (text::SHOW_POLICY, detail.policy_digest.clone()),
+        (text::SHOW_LABEL, detail.label.to_string()),
         (text::SHOW_BUDGET, text::budget_left(&detail.budget)),
         (text::SHOW_JOURNAL, text::journal_head(detail.entries, &detail.head)),
     ];
@@ -140,6 +141,7 @@ where
 #[cfg(test)]
 mod tests {
     use enclos_core::ids::SessionId;
+    use enclos_core::label::{Label, Level};
     use enclos_protocol::event::{Amounts, BudgetView, Outcome, SessionState};
     use enclos_protocol::report::{SessionDetail, SessionRow, TimelineLine};
 
@@ -175,6 +177,7 @@ mod tests {
             row: rows[1].clone(),
             model: "script".to_owned(),
             policy_digest: "sha256:ab".to_owned(),
+            label: Label::untrusted(Level::Internal),
             budget: BudgetView {
                 used: Amounts { actions: 4, minutes: 1, tokens: 900, commands: 2 },
                 granted: Amounts { actions: 150, minutes: 45, tokens: 2_000_000, commands: 150 },

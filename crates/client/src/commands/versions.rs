@@ -25,7 +25,7 @@ where
     let (scope, file) = scope_and_file(args.scope, args.file);
     let change = match file {
         Some(file) => PolicyChange::Apply(hi::absolute(&file)?),
-        None if args.remove => PolicyChange::Remove,
+        None if args.remove => PolicyChange::Remove { loosen: args.loosen },
         None => return Err(CommandError::usage(text::APPLY_NEEDS_A_FILE).hint(text::APPLY_FILE_HINT)),
     };
     save(cx, &scope, &change, args.json.json)
@@ -70,6 +70,10 @@ fn saved_rows(saved: &PolicySaved, width: usize) -> Vec<Row> {
         let mut digests = vec![text::file_digest(&saved.digest)];
         digests.extend(saved.policy_digest.as_deref().map(text::policy_digest));
         rows.extend(digests.iter().flat_map(|told| exact(&Gutter::spaces(2), Role::Dim, told, width)));
+    }
+    for line in saved.looser.iter().filter(|_| saved.removed) {
+        let gutter = Gutter { first: Row::of(Role::Warn, "! "), rest: Row::new().to(2) };
+        rows.extend(exact(&gutter, Role::Plain, &text::looser(line), width));
     }
     for rule in &saved.overruled {
         let gutter = Gutter { first: Row::of(Role::Warn, "! "), rest: Row::new().to(2) };

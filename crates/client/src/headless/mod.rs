@@ -86,7 +86,8 @@ pub(crate) async fn follow(
         (Some(ending), _) => ending.exit(),
         (None, Some(end)) => Exit::Passed(end.code),
         (None, None) => {
-            return Err(CommandError::new(Fault::Unreachable, text::STREAM_CUT).hint(text::HINT_RESUME));
+            return Err(CommandError::new(Fault::Unreachable, text::STREAM_CUT)
+                .hint(text::hint_resume(attached.session.as_str())));
         }
     };
     if ending != Some(Ending::Pipe) {

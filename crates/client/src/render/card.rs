@@ -104,6 +104,9 @@ fn facts(card: &Card, width: usize) -> Vec<Row> {
         fact(text::CARD_FLAGGED, Role::Warn, &one_line(&format!("{}: {}", flagged.path, flagged.why)));
     }
     fact(text::CARD_BESIDE, Role::Warn, &text::card_beside(&card.beside));
+    if let Some(raises) = &card.raises {
+        fact(text::CARD_LABEL, Role::Warn, &text::label_raises(raises));
+    }
     fact(text::CARD_RULE, Role::Plain, &text::rule_of_scope(card.rule.as_str(), &card.scope));
     fact(text::CARD_REASON, Role::Plain, &card.reason);
     fact(text::CARD_NEEDS, Role::Warn, &card.needs);
@@ -138,6 +141,7 @@ mod tests {
             files: vec!["ci.yml".to_owned(), "src/lib.rs".to_owned()],
             flagged: vec![Flagged { path: "ci.yml".to_owned(), why: "CI configuration".to_owned() }],
             beside: vec!["web".to_owned()],
+            raises: None,
             rule: RuleId::new("default.bash"),
             scope: "project (strict)".to_owned(),
             reason: "commands ask by default".to_owned(),

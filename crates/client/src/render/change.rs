@@ -25,6 +25,11 @@ pub(crate) fn file(view: &FileView, width: usize) -> Vec<Row> {
         let first = Row::new().to(4).and(Role::Warn, text::FLAG).and(Role::Plain, " ");
         rows.extend(exact(&Gutter { rest: Row::new().to(6), first }, Role::Warn, flag, width));
     }
+    if let Some(held) = &view.held {
+        let first = Row::new().to(4).and(Role::Bad, text::FLAG).and(Role::Plain, " ");
+        let why = text::held(held);
+        rows.extend(exact(&Gutter { rest: Row::new().to(6), first }, Role::Bad, &why, width));
+    }
     rows
 }
 

@@ -18,7 +18,14 @@ const BAD: &str = "✗ ";
 pub(crate) fn tested(report: &TestReport, width: usize) -> Vec<Row> {
     let mut rows = Vec::new();
     for example in &report.examples {
-        let line = format!("{}:{} {} {}", example.source, example.line, example.rule, example.example);
+        let line = format!(
+            "{}:{} {} {} {}",
+            example.source,
+            example.line,
+            example.rule,
+            text::example_kind(example.wanted),
+            example.example
+        );
         rows.extend(marked(example.passed, &line, width));
         if !example.passed {
             let by = text::decided_by(
@@ -180,6 +187,9 @@ pub(crate) fn simulated(report: &Simulation, width: usize) -> Vec<Row> {
     let looked = text::simulated(report.decisions, report.sessions, &report.since);
     let lost = report.not_replayed.iter().map(|lost| lost.count).sum();
     let mut rows = exact(&plain, Role::Plain, &looked, width);
+    for source in &report.sources {
+        rows.extend(exact(&Gutter::spaces(2), Role::Dim, source, width));
+    }
     rows.extend(exact(
         &plain,
         Role::Bold,
@@ -203,10 +213,14 @@ fn change_rows(change: &Change, width: usize) -> Vec<Row> {
     );
     let after = text::verdict_by(change.after.as_str(), Some(change.rule_after.as_str()));
     rows.extend(exact(&Gutter::spaces(10), Role::Plain, &text::from_to(&before, &after), width));
+    let more = change.count.saturating_sub(change.examples.len() as u64);
     for one in &change.examples {
         let line =
             format!("{} {} {}: {}", one.time, one.session, one.call, crate::escape::one_line(&one.what));
         rows.extend(exact(&Gutter::spaces(10), Role::Dim, &line, width));
+    }
+    if more > 0 && !change.examples.is_empty() {
+        rows.push(Row::new().to(10).and(Role::Dim, &text::more(more)));
     }
     rows
 }

@@ -161,6 +161,9 @@ impl Transcript {
                 rows.extend(self.change_set(files, *insertions, *deletions));
                 rows
             }
+            Body::LabelRaised { from, to, source, .. } => {
+                self.remark(&text::label_raised(*from, *to, source))
+            }
             Body::BackgroundStarted { of, .. } => {
                 let title = self.last_title.clone();
                 self.background.push(Background { call: of.call.clone(), title, since: now });

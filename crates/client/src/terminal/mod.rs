@@ -26,11 +26,12 @@ pub(crate) async fn follow<G: Gateway>(
     gateway: &G,
     attached: Attached,
     signals: Signals,
+    talks: bool,
 ) -> Result<Exit, CommandError> {
     let guard = guard::Guard::enter(!look.plain)?;
     let (to, inputs) = tokio::sync::mpsc::unbounded_channel();
     let Attached { session, events, orders } = attached;
-    let mut face = face::Face::new(face::Parts { world, look, gateway, session, orders, guard, to });
+    let mut face = face::Face::new(face::Parts { world, look, gateway, session, orders, guard, to, talks });
     let done = face.run(events, inputs, signals).await;
     let closed = face.close();
     done.and_then(|exit| closed.map(|()| exit))

@@ -52,7 +52,8 @@ pub(crate) enum Question<'r> {
 impl Review {
     /// A review of these files.
     pub(crate) fn new(files: Vec<FileView>) -> Self {
-        Self { files, step: Step::Menu }
+        // A held file is released from the command line, with a reason; here it is not asked about.
+        Self { files: files.into_iter().filter(|file| file.held.is_none()).collect(), step: Step::Menu }
     }
 
     /// What is asked.
@@ -159,6 +160,8 @@ mod tests {
             deletions: 0,
             binary: false,
             flags: if *flagged { vec!["CI configuration".to_owned()] } else { Vec::new() },
+            label: None,
+            held: None,
         };
         Review::new(names.iter().map(file).collect())
     }

@@ -139,6 +139,9 @@ Examples:
   enclos apply last                            all files that are not flagged
   enclos apply last --files src/lib.rs ci.yml  these files, flagged or not
 ";
+/// `apply --release`.
+pub(crate) const RELEASE: &str =
+    "Release held files that are named, for this reason: a written rule must let a person do so";
 /// `apply --files`.
 pub(crate) const APPLY_FILES: &str = "These files only; a flagged file is applied only when it is named here";
 /// `undo`.
@@ -154,6 +157,10 @@ Examples:
 pub(crate) const UNDO_TO: &str = "Back to just before this call";
 /// `discard`.
 pub(crate) const DISCARD: &str = "Throws away what a session made";
+/// Examples of `discard`.
+pub(crate) const RESET: &str = "Erases a session for good: what it said, knew and made; the journal stays, and the next session knows nothing";
+/// Examples of `reset`.
+pub(crate) const RESET_EXAMPLES: &str = "Examples:\n  enclos reset last\n";
 /// Examples of `discard`.
 pub(crate) const DISCARD_EXAMPLES: &str = "Examples:\n  enclos discard last\n";
 
@@ -207,8 +214,8 @@ Examples:
   enclos policy simulate new.toml
   enclos policy simulate strict --days 7 --json
 
-The files are the whole candidate: what is in force does not stand above them. A decision whose content was deleted
-is counted, and not guessed. Nothing is changed.
+The files are the whole candidate: what is in force does not stand above them. The `.enclos.toml` of a session's
+repository counts below them, as it is now, and is named. A decision whose content was deleted is counted, and not guessed. Nothing is changed.
 ";
 /// FILE of `policy simulate`.
 pub(crate) const SIMULATE_FILES: &str =
@@ -286,9 +293,11 @@ Examples:
   echo '{\"id\":1,\"command\":\"ls\"}' | enclos policy explain-command --batch
 ";
 /// `--base`.
-pub(crate) const BASE: &str = "The verdict of `bash` without any rule: `allow`, `ask` or `disabled`";
+pub(crate) const BASE: &str =
+    "The verdict of `bash` without any rule: `allow`, `ask` or `disabled`; no policy counts then";
 /// `--batch`.
-pub(crate) const BATCH: &str = "Read JSON lines `{\"id\",\"base\",\"command\"}` and answer each with a line";
+pub(crate) const BATCH: &str = "Read JSON lines `{\"id\",\"base\",\"command\"}` and answer each with a line; without a base, \
+     `--preset` or `--policy` the policy in force judges, no repository's; exit 2 when a line was no question";
 /// TEXT.
 pub(crate) const COMMAND_TEXT: &str =
     "The command, best as one quoted text; several words are joined by spaces";
@@ -307,6 +316,9 @@ Examples:
 pub(crate) const POLICY_APPLY_FILE: &str = "The policy file";
 /// `policy apply --remove`.
 pub(crate) const POLICY_REMOVE: &str = "Take the policy of the scope away";
+/// `--loosen`.
+pub(crate) const POLICY_LOOSEN: &str =
+    "Take it away though something becomes looser by that, which is told and kept in the journal";
 /// `--scope`.
 pub(crate) const SCOPE: &str = "The scope: `instance`, `group PATH` or `project PATH` [default: instance]";
 /// `history --scope`.

@@ -18,6 +18,11 @@ pub(crate) fn example_failed(wanted: bool) -> &'static str {
     if wanted { "wanted a match, got none" } else { "wanted no match, got one" }
 }
 
+/// The key that an example stands under.
+pub(crate) fn example_kind(wanted: bool) -> &'static str {
+    if wanted { "match" } else { "not_match" }
+}
+
 /// Which rule decides the call of an example.
 pub(crate) fn decided_by(rule: &str, scope: &str, verdict: &str) -> String {
     format!("the call gets `{verdict}` by `{rule}` of the {scope}")
@@ -124,6 +129,11 @@ pub(crate) fn simulation_counts(same: u64, changed: u64, lost: u64) -> String {
 /// A change: of which tool and person, how often.
 pub(crate) fn change(tool: &str, person: &str, times: u64) -> String {
     format!("{tool} · {person} · {}", count(times, "decision", "decisions"))
+}
+
+/// Decisions that are not shown one by one.
+pub(crate) fn more(count: u64) -> String {
+    format!("and {count} more: `--examples N` shows them")
 }
 
 /// A verdict by a rule.

@@ -7,6 +7,7 @@ mod approvals;
 mod demo;
 pub(crate) mod help;
 mod lab;
+pub(crate) mod lineage;
 mod policy;
 mod session;
 mod talk;

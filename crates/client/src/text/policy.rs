@@ -51,6 +51,11 @@ pub(crate) fn policy_saved(saved: &PolicySaved) -> String {
     }
 }
 
+/// What gives more room without a policy.
+pub(crate) fn looser(line: &str) -> String {
+    format!("looser now: {line}")
+}
+
 /// A version and who made it.
 pub(crate) fn version_by(version: &PolicyVersion) -> String {
     format!("{} by {}, {}, {}", version.version, version.author, version.how, super::minute(&version.time))

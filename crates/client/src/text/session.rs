@@ -1,7 +1,9 @@
 //! Sentences about a session: its states, its budget, its calls, its card, its change set.
 
 use enclos_core::decision::DecidedBy;
+use enclos_core::label::Label;
 use enclos_core::verdict::Verdict;
+use enclos_protocol::card::Raises;
 use enclos_protocol::event::{
     Amounts, ApprovalState, BudgetView, Opened, Outcome, ResultFacts, SessionState,
 };
@@ -81,6 +83,7 @@ pub(crate) fn outcome(outcome: Outcome) -> &'static str {
     match outcome {
         Outcome::Accepted => "accepted",
         Outcome::Rejected => "rejected",
+        Outcome::Reset => "reset",
         Outcome::NothingToDo => "nothing to do",
         Outcome::Stopped => "stopped",
         Outcome::Revoked => "revoked",
@@ -257,6 +260,24 @@ pub(crate) fn result(facts: &ResultFacts) -> String {
     }
     parts.push(milliseconds(facts.duration_ms));
     parts.join(" · ")
+}
+
+/// On a card: what the session knows, and would know.
+pub(crate) const CARD_LABEL: &str = "label";
+
+/// What a call makes the session know, and what that forbids.
+pub(crate) fn label_raises(raises: &Raises) -> String {
+    format!("{} → {}: {}", raises.from, raises.to, raises.forbids)
+}
+
+/// A file that stays here.
+pub(crate) fn held(why: &str) -> String {
+    format!("held: {why}")
+}
+
+/// The session knows more.
+pub(crate) fn label_raised(from: Label, to: Label, source: &str) -> String {
+    format!("label {from} → {to} ({source})")
 }
 
 /// The end of a command in the background.

@@ -7,7 +7,9 @@ use super::count;
 /// The events ended without a last word.
 pub(crate) const STREAM_CUT: &str = "the gateway went away before the run was finished";
 /// How to go on.
-pub(crate) const HINT_RESUME: &str = "`enclos resume last` takes the session up again";
+pub(crate) fn hint_resume(session: &str) -> String {
+    format!("`enclos resume {session}` takes the session up again")
+}
 
 /// The end of a headless run, a line each.
 pub(crate) fn headless_summary(session: &str, changes: &str, refused: usize, code: u8) -> Vec<String> {
@@ -37,6 +39,8 @@ pub(crate) const SHOW_OPENED: &str = "opened";
 /// A line of `show`.
 pub(crate) const SHOW_POLICY: &str = "policy";
 /// A line of `show`.
+pub(crate) const SHOW_LABEL: &str = "label";
+/// A field.
 pub(crate) const SHOW_BUDGET: &str = "left";
 /// A line of `show`.
 pub(crate) const SHOW_BACKGROUND: &str = "background";
@@ -108,9 +112,36 @@ pub(crate) fn applied(files: usize, merged: usize, left: usize) -> String {
         line = format!("{line}, {merged} merged three-way");
     }
     if left > 0 {
-        line = format!("{line}, {left} not chosen");
+        line = format!("{line}, {left} left");
     }
     line
+}
+
+/// What an acceptance left, and how to go on with it.
+pub(crate) fn applied_left(session: &str, files: &[String]) -> String {
+    let first = files.first().map_or("", String::as_str);
+    format!(
+        "what is left was not named, or is flagged or held and needs a yes of its own: enclos diff {session} --stat says \
+         why; then: enclos apply {session} --files {first}   or: enclos discard {session}"
+    )
+}
+
+/// What has to be typed to erase a session.
+pub(crate) const RESET_WORD: &str = "reset";
+/// Before it is typed.
+pub(crate) const RESET_PROMPT: &str = "type reset to confirm, anything else to keep it: ";
+
+/// What a reset does.
+pub(crate) fn reset_asks(session: &str) -> String {
+    format!(
+        "{session}: its messages, its change set, its grants and all that it knew are erased and cannot be brought back. \
+         The journal stays, without content."
+    )
+}
+
+/// A session that was erased.
+pub(crate) fn reset_done(session: &str) -> String {
+    format!("{session} is erased; what begins anew knows nothing: enclos chat")
 }
 
 /// An export that was written.
@@ -155,6 +186,10 @@ pub(crate) fn policy_counts(rules: u64, examples: u64) -> String {
 pub(crate) fn batch_long(bytes: u64) -> String {
     format!("the line is over {bytes} bytes")
 }
+
+/// A line of a batch with a base, judged under a policy.
+pub(crate) const BATCH_TWO_BASES: &str =
+    "`base` stands beside `--preset` or `--policy`, which say what `bash` is: leave one of them out";
 
 /// A line of a batch that cannot be read.
 pub(crate) fn batch_unreadable(line: u64, error: &str) -> String {

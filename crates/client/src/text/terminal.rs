@@ -75,6 +75,10 @@ pub(crate) const NOTE_TOO_LATE: &str = "the question was over before the word wa
 /// Ctrl-C without a turn.
 pub(crate) const NOTE_NO_TURN: &str =
     "nothing runs; Ctrl-C again stops the session, which throws its changes away";
+/// In a conversation whose changes wait.
+pub(crate) const NOTE_REVIEW: &str = "the changes wait: /review, or the next message";
+/// `/review` without changes.
+pub(crate) const NOTE_NO_CHANGES: &str = "there are no changes to review";
 /// Ctrl-C.
 pub(crate) const NOTE_INTERRUPTED: &str = "interrupting; Ctrl-C again stops the session";
 /// Ctrl-C twice, or Ctrl-\.
@@ -170,9 +174,9 @@ pub(crate) fn help_lines(mode: &Mode) -> Vec<String> {
         Mode::Extension => {
             &["y: go on with the amounts above. n: end here; what was made is kept for review."]
         }
-        Mode::Working => {
-            &["/quit leaves the session, /stop stops it, anything else is a message to the model."]
-        }
+        Mode::Working => &[
+            "/review asks what becomes of the changes, /quit leaves the session, /stop stops it, anything else is a message to the model.",
+        ],
     };
     lines.iter().map(|line| (*line).to_owned()).collect()
 }

@@ -1,11 +1,16 @@
 //! What a scripted gateway tells: budgets, cards, calls, change sets.
 
 use enclos_core::decision::DecidedBy;
-use enclos_core::ids::{CallId, RuleId};
+use enclos_core::ids::{CallId, Digest, RuleId};
+use enclos_core::label::{Level, Provenance};
+use enclos_core::lineage::{
+    Classification, Kind, LineageId, Moment, Origin, Record, SourceType, Transformation,
+};
 use enclos_core::verdict::Verdict;
 use enclos_protocol::card::{Action, Card};
 use enclos_protocol::changeset::{ChangeSetView, FileView, Hunk, Line, LineKind};
 use enclos_protocol::event::{Amounts, Body, BudgetView, Of, Opened, ResultFacts, SessionState, Speaker};
+use enclos_protocol::lineage::Item;
 
 use super::{Step, tell};
 
@@ -53,6 +58,8 @@ pub(crate) fn files() -> Vec<FileView> {
         deletions: 1,
         binary: false,
         flags: flags.iter().map(|&flag| flag.to_owned()).collect(),
+        label: None,
+        held: None,
     };
     vec![file("calc.sh", "modified", &[]), file("ci.yml", "added", &["CI configuration"])]
 }
@@ -103,6 +110,7 @@ pub(crate) fn card(text: &str, may_remember: bool) -> Card {
         files: Vec::new(),
         flagged: Vec::new(),
         beside: Vec::new(),
+        raises: None,
         rule: RuleId::new("default.bash"),
         scope: "preset strict".to_owned(),
         reason: "commands ask".to_owned(),
@@ -169,4 +177,46 @@ pub(crate) fn changes() -> Body {
         flagged: 1,
         digest: "sha256:cd".to_owned(),
     }
+}
+
+/// A prompt, and what was made of it; a name that a terminal must not take as it is.
+pub(crate) fn lineage_items() -> Vec<Item> {
+    let item = |number: u32, kind: Kind, name: &str| {
+        let id = LineageId::parse(&format!("lin_01_{number}")).unwrap();
+        let made = |before: LineageId| Transformation {
+            kind: "answered".to_owned(),
+            description: "by the model".to_owned(),
+            timestamp: Moment(0),
+            input_lineage_ids: vec![before],
+            agent_id: "script:x".to_owned(),
+        };
+        Item {
+            record: Record {
+                content_hash: Digest::new(format!("hmac-sha256:{number:064x}")),
+                origin: Origin {
+                    source_type: SourceType::Person,
+                    source_name: name.to_owned(),
+                    record_id: None,
+                    record_type: Some(kind.as_str().to_owned()),
+                    accessed_at: Moment(0),
+                    accessed_by: "ada".to_owned(),
+                    access_method: "prompt".to_owned(),
+                },
+                classification: Classification {
+                    level: Level::Internal,
+                    provenance: Provenance::Untrusted,
+                    reason: "project".to_owned(),
+                    assigned_at: Moment(0),
+                    can_be_downgraded: true,
+                },
+                transformations: id.before().map(made).into_iter().collect(),
+                current_location: None,
+                lineage_id: id,
+            },
+            kind,
+            witness: None,
+            downgrade_rule: None,
+        }
+    };
+    vec![item(1, Kind::Prompt, "ada\u{1b}[2J"), item(2, Kind::LlmOutput, "script:x")]
 }

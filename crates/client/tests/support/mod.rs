@@ -12,6 +12,7 @@ use std::rc::Rc;
 use enclos_core::command::{Piece, Reading};
 use enclos_core::decision::DecidedBy;
 use enclos_core::ids::{CallId, RuleId, SessionId};
+use enclos_core::label::{Label, Level};
 use enclos_core::outside::{Catalogue, Guard, Quarantine};
 use enclos_core::policy::{Difference, Layer, Policy, Preset, Role, Scope, Surface};
 use enclos_core::verdict::Verdict;
@@ -23,6 +24,9 @@ use enclos_protocol::changeset::{AppliedView, ChangeSetView, UndoneView};
 use enclos_protocol::error::{ApiError, Fault, Place};
 use enclos_protocol::event::{ApprovalState, Body, Event, Outcome, SessionState};
 use enclos_protocol::lab::{DifferenceReport, SimulateRequest, Simulation, TestReport};
+use enclos_protocol::lineage::{
+    Answer, Drawing, ExportRequest, Exported as LineageExported, Question, Start, Verified,
+};
 use enclos_protocol::order::Order;
 use enclos_protocol::report::{
     Answered, ApprovalRow, Check, CommandExplanation, CommandRun, Explanation, Exported, FileDigest,
@@ -177,6 +181,7 @@ impl Gateway for Fake {
             row: row.ok_or_else(|| ApiError::new(Fault::Usage, "no such session"))?,
             model: "script".to_owned(),
             policy_digest: "sha256:ab".to_owned(),
+            label: Label::untrusted(Level::Internal),
             budget: budget(1),
             timeline: Vec::new(),
             entries: 3,
@@ -256,6 +261,7 @@ impl Gateway for Fake {
         &self,
         session: &SessionId,
         files: Option<Vec<String>>,
+        _release: Option<String>,
         _at_terminal: bool,
     ) -> Result<AppliedView, ApiError> {
         self.orders.borrow_mut().push(format!("apply {session} {files:?}"));
@@ -283,6 +289,11 @@ impl Gateway for Fake {
             left_out: Vec::new(),
             session_state: enclos_protocol::event::SessionState::WaitingInput,
         })
+    }
+
+    fn reset(&self, session: &SessionId, _confirmed: bool, _at_terminal: bool) -> Result<(), ApiError> {
+        self.orders.borrow_mut().push(format!("reset {session}"));
+        Ok(())
     }
 
     fn discard(&self, session: &SessionId) -> Result<(), ApiError> {
@@ -317,6 +328,7 @@ impl Gateway for Fake {
             overruled: vec!["the rule `free` counts no more".to_owned()],
             removed: false,
             restored: None,
+            looser: Vec::new(),
         })
     }
 
@@ -455,6 +467,41 @@ impl Gateway for Fake {
         let line = format!("{{\"session\":{session:?}}}\n");
         out.write_all(line.as_bytes()).map_err(|error| ApiError::new(Fault::Internal, error.to_string()))?;
         Ok(Exported { entries: 1, sessions: 1 })
+    }
+
+    fn lineage(&self, question: &Question) -> Result<Answer, ApiError> {
+        self.orders.borrow_mut().push(format!("lineage {question:?}"));
+        Ok(Answer { records: lineage_items(), truncated: true, ..Answer::default() })
+    }
+
+    fn lineage_export(&self, request: &ExportRequest) -> Result<LineageExported, ApiError> {
+        self.orders.borrow_mut().push(format!("export {:?} {}", request.question, request.clearance));
+        Ok(LineageExported {
+            folder: "/x".to_owned(),
+            records: 2,
+            withheld: 1,
+            links: 1,
+            sessions: 1,
+            truncated: false,
+            public_key: "ab".to_owned(),
+        })
+    }
+
+    fn lineage_verify(&self, _: &Path, _: Option<&Path>) -> Result<Verified, ApiError> {
+        Ok(Verified {
+            ok: self.verify_code == 0,
+            first_bad: None,
+            records: 2,
+            withheld: 1,
+            entries: 9,
+            signer: "given".to_owned(),
+            anchor: "unanchored".to_owned(),
+            message: "what was found".to_owned(),
+        })
+    }
+
+    fn lineage_graph(&self, _: &Start, _: Level) -> Result<Drawing, ApiError> {
+        Ok(Drawing { svg: "<svg/>".to_owned(), records: 2, left_out: 1 })
     }
 
     fn journal_verify(&self, _: Option<&Path>) -> Result<Verification, ApiError> {

@@ -2,6 +2,15 @@
 //!
 //! No message holds a key, and what a server said is cut short and stripped of control characters before it comes here.
 
+/// The place in a file, as far as it is known.
+fn place(line: usize, column: usize) -> String {
+    match (line, column) {
+        (0, _) => String::new(),
+        (line, 0) => format!(":{line}"),
+        (line, column) => format!(":{line}:{column}"),
+    }
+}
+
 /// Why there is no answer.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ModelError {
@@ -14,7 +23,7 @@ pub enum ModelError {
         problem: String,
     },
     /// A script cannot be read or has a wrong field. Found before the session starts.
-    #[error("script {file}:{line}:{column}: {problem}")]
+    #[error("script {file}{}: {problem}", place(*.line, *.column))]
     Script {
         /// The file, as it was named.
         file: String,

@@ -136,7 +136,8 @@ impl Argument {
     }
 
     /// The same argument with these parts.
-    fn with_atoms(&self, atoms: Vec<Atom>) -> Self {
+    /// The same argument with other parts.
+    pub(super) fn with_atoms(&self, atoms: Vec<Atom>) -> Self {
         Self { place: self.place, atoms, coded: self.coded, too_large: self.too_large }
     }
 }

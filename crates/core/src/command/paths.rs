@@ -177,6 +177,11 @@ impl Path {
         TREES.iter().any(|name| self.matches(0, name))
     }
 
+    /// Whether it lies in a directory of the system, is one, or is the root.
+    pub(super) fn is_of_system(&self) -> bool {
+        self.components.is_empty() || self.is_system_file()
+    }
+
     /// The root, a top directory, or a home directory.
     fn is_top(&self) -> bool {
         match self.components.len() {

@@ -195,7 +195,7 @@ const WRAPPERS: [Wrapper; 20] = [
 ];
 
 /// Programs that run the command behind their options, which are too many to list.
-const RUNNERS: [&str; 54] = [
+const RUNNERS: [&str; 53] = [
     "strace",
     "ltrace",
     "valgrind",
@@ -224,16 +224,12 @@ const RUNNERS: [&str; 54] = [
     "torsocks",
     "tini",
     "dumb-init",
-    "runuser",
-    "setpriv",
     "faketime",
     "cross-env",
     "npx",
     "bunx",
-    "capsh",
     "dbus-launch",
     "chpst",
-    "setuidgid",
     "softlimit",
     "daemonize",
     "start-stop-daemon",
@@ -250,9 +246,12 @@ const RUNNERS: [&str; 54] = [
     "box64",
     "sem",
     "hyperfine",
+    "gdbserver",
+    "watchexec",
+    "dotenv",
 ];
 /// Programs that run the command behind a word of their own, such as `run` or `exec`.
-const MANAGERS: [&str; 20] = [
+const MANAGERS: [&str; 26] = [
     "perf",
     "gdb",
     "direnv",
@@ -271,9 +270,17 @@ const MANAGERS: [&str; 20] = [
     "yarn",
     "npm",
     "bun",
-    "su-exec",
-    "gosu",
+    "ip",
+    "aws-vault",
+    "chamber",
+    "doppler",
+    "op",
+    "conda",
+    "mamba",
+    "micromamba",
 ];
+/// Managers that have an operand between their word and the command: an environment, a directory, a name space.
+const NAMED_FIRST: [&str; 4] = ["direnv", "ip", "aws-vault", "chamber"];
 
 /// The wrapper of this name.
 pub(super) fn find(name: &str) -> Option<&'static Wrapper> {
@@ -313,11 +320,16 @@ const SCRIPTED: [&str; 4] = ["npm", "pnpm", "yarn", "bun"];
 
 /// What such a program most likely runs: what stands behind its options, or behind `run` or `exec`.
 pub(super) fn likely<'a>(name: &str, arguments: &'a [Argument]) -> &'a [Argument] {
-    let words: &[&str] = if SCRIPTED.contains(&name) { &["exec", "x", "dlx"] } else { &["run", "exec"] };
+    let words: &[&str] = match name {
+        "perf" => &["record", "stat", "trace"],
+        _ if SCRIPTED.contains(&name) => &["exec", "x", "dlx"],
+        _ => &["run", "exec"],
+    };
     let word = |argument: &Argument| argument.literal().is_some_and(|literal| words.contains(&literal));
     let ended = |argument: &Argument| argument.literal() == Some("--");
     let behind = arguments.iter().position(ended).map_or(0, |at| at + 1);
     let from = if is_runner(name) { Some(behind) } else { arguments.iter().position(word).map(|at| at + 1) };
+    let from = from.map(|from| from + usize::from(NAMED_FIRST.contains(&name)));
     let rest = from.and_then(|from| arguments.get(from..)).unwrap_or(&[]);
     let options = rest.iter().take_while(|argument| options::head(argument).starts_with('-')).count();
     rest.get(options..).unwrap_or(&[])

@@ -9,6 +9,7 @@ use regex::{Regex, RegexBuilder};
 use serde_json::Value;
 
 use super::file::ConditionFile;
+use super::language::Language;
 
 /// The largest compiled regex, in bytes.
 const REGEX_BYTES: usize = 1024 * 1024;
@@ -18,7 +19,12 @@ const REGEX_BYTES: usize = 1024 * 1024;
 pub(super) struct Condition {
     pointer: String,
     test: Test,
+    /// The texts that meet it, to compare it with others.
+    language: Language,
 }
+
+/// The most conditions that one with several values is taken apart to.
+const MAX_APART: usize = 64;
 
 #[derive(Clone, Debug)]
 enum Test {
@@ -61,14 +67,28 @@ impl Condition {
         let test = tests.pop().filter(|_| tests.is_empty()).ok_or_else(|| {
             format!("has a condition on `{pointer}` without exactly one of `equals`, `prefix`, `glob`, `regex`, `in`")
         })?;
-        Ok(Self { pointer, test: test? })
+        Ok(Self::of(pointer, test?))
+    }
+
+    fn of(pointer: String, test: Test) -> Self {
+        let language = match &test {
+            Test::Prefix(prefix) => Language::of_prefix(prefix),
+            Test::Glob(glob) => Language::of_regex(glob.glob().regex()),
+            Test::Regex(pattern, _) => Language::of_regex(pattern),
+            Test::Equals(_) | Test::OneOf(_) => Language::default(),
+        };
+        Self { pointer, test, language }
     }
 
     /// Whether the arguments of `tool` meet this condition.
     pub(super) fn holds(&self, tool: &str, args: &Value) -> Result<bool, Incomparable> {
         let Some(value) = args.pointer(&self.pointer) else { return Ok(false) };
         let led = self.path(tool, value);
-        let value = led.as_ref().unwrap_or(value);
+        self.meets(led.as_ref().unwrap_or(value))
+    }
+
+    /// Whether a value meets it.
+    fn meets(&self, value: &Value) -> Result<bool, Incomparable> {
         match &self.test {
             Test::Equals(wanted) => Ok(value == wanted),
             Test::OneOf(wanted) => Ok(wanted.contains(value)),
@@ -92,8 +112,36 @@ impl Condition {
         }
     }
 
-    /// Whether another condition is the same.
-    pub(super) fn is_same(&self, other: &Self) -> bool {
+    /// Whether another condition surely holds wherever this one does.
+    pub(super) fn within(&self, other: &Self) -> bool {
+        if self.pointer != other.pointer {
+            return false;
+        }
+        let met = |value: &Value| other.meets(value) == Ok(true);
+        let values = match &self.test {
+            Test::Equals(value) => return met(value),
+            Test::OneOf(values) => return values.iter().all(met),
+            Test::Prefix(_) | Test::Glob(_) | Test::Regex(..) => self.language.texts(),
+        };
+        let few = values
+            .is_some_and(|mut texts| texts.all(|text| text.is_some_and(|text| met(&Value::from(text)))));
+        few || self.is_same(other) || self.language.within(&other.language)
+    }
+
+    /// Conditions that together hold where this one does, each as narrow as can be told.
+    pub(super) fn apart(&self) -> Vec<Self> {
+        match &self.test {
+            Test::OneOf(values) if values.len() <= MAX_APART => {
+                let one = |value: &Value| Self::of(self.pointer.clone(), Test::Equals(value.clone()));
+                values.iter().map(one).collect()
+            }
+            Test::OneOf(_) | Test::Equals(_) | Test::Prefix(_) | Test::Glob(_) | Test::Regex(..) => {
+                vec![self.clone()]
+            }
+        }
+    }
+
+    fn is_same(&self, other: &Self) -> bool {
         let same_test = match (&self.test, &other.test) {
             (Test::Equals(one), Test::Equals(other)) => one == other,
             (Test::OneOf(one), Test::OneOf(other)) => one == other,

@@ -76,7 +76,7 @@ pub enum Problem {
         why: String,
     },
     /// An example that the rule does not decide as its author says.
-    #[error("the rule `{rule}` {} its example {example}: mend the rule or the example", if *.wanted { "does not match" } else { "matches" })]
+    #[error("the rule `{rule}` {} example {example}: mend the rule or the example", if *.wanted { "does not match its `match`" } else { "matches its `not_match`" })]
     Example {
         /// The rule.
         rule: RuleId,

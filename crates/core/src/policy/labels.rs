@@ -3,7 +3,7 @@
 //! Every law raises: the higher level, the worse provenance, the lower clearance, the stricter answer. Path rules of several
 //! scopes all count. A scope below the highest one writes no `[[downgrade]]`: that would be one more release.
 
-use globset::GlobBuilder;
+use globset::{GlobBuilder, GlobMatcher};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -65,6 +65,9 @@ pub struct PathLevel {
     pub path: String,
     /// Their level at least.
     pub level: Level,
+    /// Whether the highest scope that has a policy says so: it alone may say less of a credential file.
+    #[serde(skip)]
+    pub(super) highest: bool,
 }
 
 /// What a model may be sent.
@@ -174,6 +177,18 @@ impl Labels {
         self.raise.unwrap_or(Raise::Ask)
     }
 
+    /// The level of a file by its path from the repository's root: the highest of the project's, of every rule that
+    /// names it or a folder above it, and RESTRICTED where credentials are kept and the highest scope does not say less.
+    pub fn of_path(&self, path: &str) -> Level {
+        self.of_paths().level(path, false)
+    }
+
+    /// The same for many paths: the patterns are read once.
+    pub fn of_paths(&self) -> PathLevels {
+        let rules = self.paths.iter().map(|rule| (matcher(&rule.path), rule.level, rule.highest));
+        PathLevels { project: self.project(), rules: rules.collect() }
+    }
+
     /// What a model may be sent, where a scope says so: the least of what they say; one that names others only says PUBLIC.
     pub fn clearance(&self, model: &str) -> Option<Level> {
         let of = |list: &Vec<ModelClearance>| {
@@ -182,6 +197,45 @@ impl Labels {
             named.or(every).unwrap_or(Level::Public)
         };
         self.models.iter().map(of).min()
+    }
+}
+
+/// The levels of files, with their patterns read.
+#[derive(Clone, Debug)]
+pub struct PathLevels {
+    project: Level,
+    /// Pattern, level, and whether the highest scope says so. One that cannot be read names everything.
+    rules: Vec<(Option<GlobMatcher>, Level, bool)>,
+}
+
+impl PathLevels {
+    /// The level of every file of which no rule says more.
+    pub fn project(&self) -> Level {
+        self.project
+    }
+
+    /// Whether a rule puts files above a level.
+    pub fn any_above(&self, level: Level) -> bool {
+        self.rules.iter().any(|(_, own, _)| *own > level)
+    }
+
+    /// The level of a file by its path alone, and by whether a private key was found in it.
+    pub fn level(&self, path: &str, holds_key: bool) -> Level {
+        let secret = holds_key || crate::sensitive::holds_credentials(path);
+        self.fold(path, secret)
+    }
+
+    /// The level of a file in a folder of dependencies: written rules count, and what credentials are called does not.
+    pub fn written(&self, path: &str) -> Level {
+        self.fold(path, false)
+    }
+
+    fn fold(&self, path: &str, secret: bool) -> Level {
+        let own: Vec<&(Option<GlobMatcher>, Level, bool)> =
+            self.rules.iter().filter(|(pattern, ..)| names(pattern.as_ref(), path)).collect();
+        let said = own.iter().any(|(_, _, highest)| *highest);
+        let secret = (!said && secret).then_some(Level::Restricted);
+        own.into_iter().map(|(_, level, _)| *level).chain(secret).fold(self.project, Level::join)
     }
 }
 
@@ -209,6 +263,28 @@ fn consent(file: &DowngradeFile) -> Result<Consent, String> {
         destination: destination.clone(),
         author: author.clone(),
     })
+}
+
+/// A pattern, read. `None`: it cannot be read.
+fn matcher(pattern: &str) -> Option<GlobMatcher> {
+    let anchored = pattern.trim_end_matches('/').contains('/');
+    let plain = pattern.trim_matches('/');
+    let glob = if anchored { plain.to_owned() } else { format!("**/{plain}") };
+    let glob = GlobBuilder::new(&glob).literal_separator(true).backslash_escape(true).build();
+    Some(glob.ok()?.compile_matcher())
+}
+
+/// Whether a pattern names a path, or a folder above it. One that cannot be read names everything.
+fn names(pattern: Option<&GlobMatcher>, path: &str) -> bool {
+    let Some(glob) = pattern else { return true };
+    let mut above = path.trim_matches('/');
+    loop {
+        if glob.is_match(above) {
+            return true;
+        }
+        let Some((folder, _)) = above.rsplit_once('/') else { return false };
+        above = folder;
+    }
 }
 
 /// Whether a pattern is one of files below a repository's root.
@@ -248,6 +324,30 @@ mod tests {
         assert_eq!(labels.repository(), Provenance::Untrusted);
         assert_eq!(labels.raise(), Raise::Ask);
         assert_eq!(labels.clearance("m"), None);
+    }
+
+    #[test]
+    fn a_file_has_the_highest_level_of_the_rules_that_name_it_or_a_folder_above() {
+        let rules = "[[labels.path]]\npath = \"finance/\"\nlevel = \"CONFIDENTIAL\"\n\
+            [[labels.path]]\npath = \"*.key\"\nlevel = \"RESTRICTED\"\n\
+            [[labels.path]]\npath = \"/docs/plan.md\"\nlevel = \"CONFIDENTIAL\"";
+        let labels = policy(&[(Scope::Instance, rules)]).unwrap().settings().labels.clone();
+        for (path, level) in [
+            ("src/main.rs", Level::Internal),
+            ("finance/a.txt", Level::Confidential),
+            ("x/finance/deep/a.txt", Level::Confidential),
+            ("finance/deep/site.key", Level::Restricted),
+            ("docs/plan.md", Level::Confidential),
+            ("x/docs/plan.md", Level::Internal),
+            (".env", Level::Restricted),
+        ] {
+            assert_eq!(labels.of_path(path), level, "{path}");
+        }
+        let less = "[[labels.path]]\npath = \"/.env\"\nlevel = \"INTERNAL\"";
+        let high = policy(&[(Scope::Instance, less)]).unwrap();
+        assert_eq!(high.settings().labels.of_path(".env"), Level::Internal);
+        let low = policy(&[(Scope::Instance, ""), (Scope::Project, less)]).unwrap();
+        assert_eq!(low.settings().labels.of_path(".env"), Level::Restricted);
     }
 
     #[test]

@@ -128,8 +128,11 @@ fn joined(layers: &[Loaded]) -> Result<Settings, PolicyError> {
             );
             return Err(layer.error(0, Problem::Shape(why)));
         }
-        first = first.or(Some(&layer.source));
         joined = joined_with(joined, layer);
+        if first.is_none() {
+            joined.labels.paths.iter_mut().for_each(|rule| rule.highest = true);
+        }
+        first = first.or(Some(&layer.source));
     }
     Ok(joined)
 }

@@ -17,6 +17,7 @@ mod isolation;
 mod judge;
 mod lab;
 mod labels;
+mod language;
 mod list;
 mod load;
 mod preset;
@@ -40,7 +41,7 @@ pub use lab::{
     Answer, Case, CellChange, Difference, Direction, ExampleResult, RuleChange, Seen, SettingChange, Where,
     cases_at, read_cases,
 };
-pub use labels::{Labels, ModelClearance, PROJECT_LEVEL, PathLevel, Raise};
+pub use labels::{Labels, ModelClearance, PROJECT_LEVEL, PathLevel, PathLevels, Raise};
 pub use preset::{Preset, UnknownPreset};
 pub use scope::{Layer, MAX_BYTES, MAX_REPOSITORY_BYTES, Scope};
 pub use settings::{
@@ -73,6 +74,11 @@ impl Policy {
     /// How many examples were held against the rules of all layers.
     pub fn examples(&self) -> usize {
         self.layers.iter().map(|layer| layer.examples.len()).sum()
+    }
+
+    /// What was chosen for the session and counts less than it says, since a scope above gives less room.
+    pub fn unheard(&self) -> Vec<PolicyError> {
+        tighten::loose_settings(self, |scope| scope == Scope::Session)
     }
 
     /// The rules of lower scopes that no call obeys, since a higher scope is stricter.

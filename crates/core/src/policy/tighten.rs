@@ -56,7 +56,7 @@ pub(super) fn refusals(policy: &Policy) -> impl Iterator<Item = PolicyError> {
         };
         layer.error(rule.line, problem)
     });
-    rules.chain(loose_settings(policy)).chain(switched_off(policy))
+    rules.chain(loose_settings(policy, Scope::replaces_defaults)).chain(switched_off(policy))
 }
 
 /// A scope other than the instance that would switch the repository's own policy off.
@@ -70,13 +70,13 @@ fn switched_off(policy: &Policy) -> impl Iterator<Item = PolicyError> {
     })
 }
 
-/// The settings of saved scopes that give more room than the scopes above.
-fn loose_settings(policy: &Policy) -> Vec<PolicyError> {
+/// The settings of some scopes that give more room than the scopes above.
+pub(super) fn loose_settings(policy: &Policy, of: fn(Scope) -> bool) -> Vec<PolicyError> {
     let mut found = Vec::new();
     let mut above = Settings::default();
     for (position, layer) in policy.layers.iter().enumerate() {
         let joined = joined_with(above.clone(), layer);
-        if layer.scope.replaces_defaults() {
+        if of(layer.scope) {
             let higher = policy.layers.get(..position).unwrap_or_default();
             let own = layer.settings.written().into_iter().zip(above.written());
             let loose = own.zip(joined.written()).filter(|(((key, own), above), (_, joined))| {
@@ -141,20 +141,50 @@ fn collisions(policy: &Policy) -> impl Iterator<Item = Collision<'_>> {
 /// The softest outcome of the scopes above among the calls that a rule speaks of; `None` where they are silent.
 fn softest_above<'p>(above: &'p [Loaded], layer: &Loaded, rule: &'p Rule) -> Option<Outcome<'p>> {
     let mut softest: Option<Outcome<'p>> = None;
+    let apart = apart(&rule.conditions);
     for tool in tools_of(rule) {
         for aspect in Aspect::of(&tool).filter(|aspect| rule.subject.speaks_of(&tool, *aspect, rule.verdict))
         {
             for (role, surface) in callers_of(rule, above) {
                 let caller = Caller { tool: &tool, role, surface };
-                let said = said_above(above, layer, &caller, aspect, rule)?;
-                softest = Some(softest.filter(|held| held.verdict <= said.verdict).unwrap_or(said));
-                if softest.is_some_and(|held| held.verdict <= rule.verdict) {
-                    return softest;
+                for conditions in &apart {
+                    let said = said_above(above, layer, &caller, aspect, &Spoken { rule, conditions })?;
+                    softest = Some(softest.filter(|held| held.verdict <= said.verdict).unwrap_or(said));
+                    if softest.is_some_and(|held| held.verdict <= rule.verdict) {
+                        return softest;
+                    }
                 }
             }
         }
     }
     softest
+}
+
+/// The calls of a rule, by the values that its conditions name, as far as those are few.
+fn apart(conditions: &[Condition]) -> Vec<Vec<Condition>> {
+    let Some(several) = conditions.iter().position(|condition| condition.apart().len() > 1) else {
+        return vec![conditions.to_vec()];
+    };
+    let put = |one: Condition| {
+        let all = conditions.iter().enumerate();
+        all.map(|(at, condition)| if at == several { one.clone() } else { condition.clone() }).collect()
+    };
+    conditions.get(several).map(Condition::apart).unwrap_or_default().into_iter().map(put).collect()
+}
+
+/// Some of the calls that a rule speaks of.
+struct Spoken<'r, 'p> {
+    rule: &'p Rule,
+    /// What holds for them.
+    conditions: &'r [Condition],
+}
+
+impl Spoken<'_, '_> {
+    /// Whether the conditions of another rule surely hold for each of them.
+    fn meet(&self, other: &Rule) -> bool {
+        let holds = |condition: &Condition| self.conditions.iter().any(|own| own.within(condition));
+        other.conditions.iter().all(holds)
+    }
 }
 
 /// The softest that the scopes above say for one kind of call; `None` where they are silent and this scope may speak.
@@ -163,16 +193,16 @@ fn said_above<'p>(
     layer: &Loaded,
     caller: &Caller<'_>,
     aspect: Aspect,
-    rule: &'p Rule,
+    spoken: &Spoken<'_, 'p>,
 ) -> Option<Outcome<'p>> {
+    let rule = spoken.rule;
     let about = |other: &Rule| {
         !other.shadow
             && cascade::applies(other, caller)
             && other.subject.speaks_of(caller.tool, aspect, other.verdict)
     };
-    let speaks = |other: &Rule| {
-        about(other) && other.conditions.is_empty() && rule.command.starts_with(&other.command)
-    };
+    let speaks =
+        |other: &Rule| about(other) && spoken.meet(other) && rule.command.starts_with(&other.command);
     let rules = || above.iter().flat_map(|layer| layer.rules.iter().map(move |rule| (layer, rule)));
     if layer.scope.replaces_defaults() && !rules().any(|(_, other)| speaks(other)) {
         return None;
@@ -188,17 +218,19 @@ fn said_above<'p>(
     let conditional = rules().filter(|(_, other)| about(other) && !other.conditions.is_empty());
     let softest = conditional.map(|(layer, other)| Outcome::of_rule(layer, other)).chain([words]);
     let softest = softest.min_by_key(|outcome| outcome.verdict)?;
-    let floor = above.iter().filter_map(|layer| floor(layer, rule, about)).max_by_key(|floor| floor.verdict);
+    let floor =
+        above.iter().filter_map(|layer| floor(layer, spoken, about)).max_by_key(|floor| floor.verdict);
     Some(floor.filter(|floor| floor.verdict > softest.verdict).unwrap_or(softest))
 }
 
-/// What one layer above says at least of every call that meets a rule's conditions: the strictest of its rules whose
-/// conditions are among them, unless a softer rule of the layer is as specific.
-fn floor<'p>(layer: &'p Loaded, rule: &Rule, about: impl Fn(&Rule) -> bool) -> Option<Outcome<'p>> {
-    let met = |other: &&Rule| {
-        let among = |condition: &Condition| rule.conditions.iter().any(|own| own.is_same(condition));
-        about(other) && !other.conditions.is_empty() && other.conditions.iter().all(among)
-    };
+/// What one layer above says at least of each of these calls: the strictest of its rules whose conditions surely hold for
+/// them, unless a softer rule of the layer is as specific.
+fn floor<'p>(
+    layer: &'p Loaded,
+    spoken: &Spoken<'_, '_>,
+    about: impl Fn(&Rule) -> bool,
+) -> Option<Outcome<'p>> {
+    let met = |other: &&Rule| about(other) && !other.conditions.is_empty() && spoken.meet(other);
     let held = layer.rules.iter().filter(met).max_by_key(|other| (other.specificity(), other.verdict))?;
     let escapes = |other: &Rule| {
         about(other) && other.verdict < held.verdict && other.specificity() > held.specificity()

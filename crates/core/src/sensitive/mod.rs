@@ -7,6 +7,7 @@
 mod credentials;
 mod fold;
 mod names;
+mod starting;
 
 use serde::Serialize;
 
@@ -143,6 +144,20 @@ mod tests {
             ("src/.bashrc", Flag::EditorSettings),
             (".Rprofile", Flag::EditorSettings),
             ("sitecustomize.py", Flag::BuildScript),
+            ("lib/usercustomize.py", Flag::BuildScript),
+            (".eslintrc.cjs", Flag::BuildScript),
+            (".pylintrc", Flag::BuildScript),
+            (".rspec", Flag::BuildScript),
+            (".svn/entries", Flag::Hook),
+            (".psqlrc", Flag::EditorSettings),
+            ("home/.config/fish/config.fish", Flag::EditorSettings),
+            (".ssh/rc", Flag::EditorSettings),
+            (".emacs.d/init.el", Flag::EditorSettings),
+            (".vim/plugin/x.vim", Flag::EditorSettings),
+            (".gdbearlyinit", Flag::EditorSettings),
+            (".Renviron", Flag::EditorSettings),
+            ("Profile.ps1", Flag::EditorSettings),
+            (".bashrc.local", Flag::EditorSettings),
             ("lib/x.pth", Flag::BuildScript),
             (".pre-commit-config.yaml", Flag::Hook),
             ("Cargo.toml", Flag::DependencyManifest),

@@ -3,15 +3,19 @@
 //! These are the records of the session store: they carry content, so they never leave it. The journal keeps for
 //! each one an entry without content.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::approval::{Approval, Standing};
 use super::background::Cause;
+use super::written::Files;
 use crate::budget::{Exhausted, Limits};
 use crate::call::Canceled;
 use crate::decision::DecidedBy;
 use crate::ids::{CallId, Digest, RuleId, UserId};
+use crate::label::Label;
 use crate::model::Cut;
 
 /// One event.
@@ -153,6 +157,19 @@ pub enum Event {
     },
     /// Another process took the session up: what ran is interrupted, and the budget is not restored.
     Restored,
+    /// The session knows more from here. Its label takes this in; nothing takes it out.
+    Raised {
+        /// What it now knows besides.
+        label: Label,
+        /// What it learns it from, by name: `project`, `file PATH`, `message`.
+        source: String,
+        /// The call that reads it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        call: Option<CallId>,
+        /// What the files were that it had changed until then.
+        #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+        written: Files,
+    },
     /// What the session made waits for review.
     Reviewing {
         /// Digest of the change set.
@@ -258,6 +275,8 @@ pub enum Outcome {
     NothingToDo,
     /// A person stopped it.
     Stopped,
+    /// A person reset it: nothing of it can be read any more, and what begins anew knows nothing.
+    Reset,
     /// Its budget was spent.
     Budget,
     /// It could not go on.

@@ -12,6 +12,7 @@ mod history;
 mod next;
 mod questions;
 mod undo;
+mod written;
 
 use std::sync::Arc;
 
@@ -22,12 +23,15 @@ pub use grant::{Asking, Bound, Grant, Pattern, below_workspace};
 pub use history::History;
 pub use next::{End, Next};
 pub use undo::{NothingToUndo, Ran};
+pub use written::{Files, Knowledge};
 
 use questions::Questions;
 
 use crate::budget::{Budget, Cost, Exhausted, NoExtension};
 use crate::call::{Call, Canceled, Event as CallEvent, IllegalMove};
+use crate::decision::DecidedBy;
 use crate::ids::{CallId, Digest};
+use crate::label::{Label, Level};
 use crate::model::Cut;
 
 /// Where a session is in its life.
@@ -68,6 +72,7 @@ pub struct Session {
     closed: Option<Outcome>,
     trail: undo::Trail,
     background: background::Background,
+    knowledge: Knowledge,
 }
 
 /// Where the turn is.
@@ -120,6 +125,14 @@ pub enum Impossible {
     Misplaced(&'static str),
 }
 
+/// What a message brings with it: only what a person typed on an interactive surface is trusted.
+pub fn label_of_message(by: &DecidedBy) -> Label {
+    match by {
+        DecidedBy::Human(_) => Label::LOWEST,
+        DecidedBy::Automation(_) => Label::untrusted(Level::Public),
+    }
+}
+
 impl Session {
     /// A session that was just opened.
     pub fn open(settings: Settings, now_us: i64) -> Self {
@@ -141,6 +154,7 @@ impl Session {
             closed: None,
             trail: undo::Trail::default(),
             background: background::Background::default(),
+            knowledge: Knowledge::at_first(),
         }
     }
 
@@ -179,7 +193,7 @@ impl Session {
         self.admits(event)?;
         match event {
             Event::Opened(_) => Err(Impossible::Misplaced("a second `opened`")),
-            Event::Said { text, .. } => self.said(now_us, text),
+            Event::Said { text, by } => self.said(now_us, text, by),
             Event::Answered(answer) => self.answered(now_us, answer),
             Event::ModelFailed { .. } => Ok(()),
             Event::Interrupted { .. } => self.interrupted(),
@@ -219,25 +233,14 @@ impl Session {
                 }
                 Ok(())
             }
-            Event::ExtensionAsked { spent } => {
-                self.extension = Some(*spent);
-                Ok(())
-            }
-            Event::ExtensionGranted { .. } => {
-                self.budget = self.budget.extend(now_us)?;
-                self.extension = None;
-                self.review = None;
-                if self.turn == Turn::Over(End::Budget) {
-                    self.turn = Turn::Open { held: false };
-                }
-                Ok(())
-            }
-            Event::ExtensionRefused { .. } => {
-                self.extension = None;
-                self.turn = Turn::Over(End::Budget);
-                Ok(())
-            }
+            Event::ExtensionAsked { .. }
+            | Event::ExtensionGranted { .. }
+            | Event::ExtensionRefused { .. } => self.extension(now_us, event),
             Event::Restored => self.restored(now_us),
+            Event::Raised { label, written, .. } => {
+                self.knowledge.learn(*label, written);
+                Ok(())
+            }
             Event::Reviewing { digest } => {
                 self.review = Some(digest.clone());
                 Ok(())
@@ -252,10 +255,27 @@ impl Session {
         }
     }
 
-    fn said(&mut self, now_us: i64, text: &str) -> Result<(), Impossible> {
+    fn extension(&mut self, now_us: i64, event: &Event) -> Result<(), Impossible> {
+        self.extension = None;
+        if let Event::ExtensionAsked { spent } = event {
+            self.extension = Some(*spent);
+        } else if let Event::ExtensionGranted { .. } = event {
+            self.budget = self.budget.extend(now_us)?;
+            self.review = None;
+            if self.turn == Turn::Over(End::Budget) {
+                self.turn = Turn::Open { held: false };
+            }
+        } else {
+            self.turn = Turn::Over(End::Budget);
+        }
+        Ok(())
+    }
+
+    fn said(&mut self, now_us: i64, text: &str, by: &DecidedBy) -> Result<(), Impossible> {
         if !self.calls.is_empty() {
             return Err(Impossible::Misplaced("a message while calls are open"));
         }
+        self.knowledge.learn(label_of_message(by), &Files::new());
         self.history.said(text);
         self.trail.said();
         if self.settings.afresh_at_message {
@@ -368,6 +388,16 @@ impl Session {
     /// Its settings.
     pub fn settings(&self) -> Settings {
         self.settings
+    }
+
+    /// What it knows. It only rises: there is no event that lowers it.
+    pub fn label(&self) -> Label {
+        self.knowledge.label()
+    }
+
+    /// What it knows, and what its files were before each rise.
+    pub fn knowledge(&self) -> &Knowledge {
+        &self.knowledge
     }
 
     /// Its budget.

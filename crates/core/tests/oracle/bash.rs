@@ -39,6 +39,7 @@ pub(crate) fn is_explained(reason: &str) -> bool {
         "here-document stands inside `((`",
         "process substitution inside",
         "only counts the parentheses",
+        "in the subscript of an array's element",
     ];
     later.iter().any(|part| reason.starts_with(part))
         || checked_later.iter().any(|kind| reason.contains(kind))

@@ -40,15 +40,46 @@ pub fn record_hidden(layer: &Path, hidden: &[PathBuf]) -> Result<(), ChangeSetEr
     let store = Store::of(layer);
     store.create()?;
     let written = enclos_sandbox::layer::written(layer);
-    let mut paths = self::hidden(layer)?;
+    let mut paths: BTreeSet<String> = store.load("hidden.json")?.unwrap_or_default();
     paths.retain(|path| written.join(path).symlink_metadata().is_ok());
     paths.extend(hidden.iter().filter_map(|path| path.to_str()).map(str::to_owned));
     store.save("hidden.json", &paths)
 }
 
-/// What was hidden from a session.
+/// What is hidden from a session: not what it was shown later on, nor the folders that hold some of that.
 pub(super) fn hidden(layer: &Path) -> Result<BTreeSet<String>, ChangeSetError> {
-    Ok(Store::of(layer).load("hidden.json")?.unwrap_or_default())
+    let mut paths: BTreeSet<String> = Store::of(layer).load("hidden.json")?.unwrap_or_default();
+    for path in unmasked(layer)? {
+        let ends = path.match_indices('/').map(|(at, _)| at).chain([path.len()]);
+        for above in ends.filter_map(|end| path.get(..end)) {
+            paths.remove(above);
+        }
+    }
+    Ok(paths)
+}
+
+/// The files that were masked and lie in the layer of a session since it knows as much.
+pub(crate) fn unmasked(layer: &Path) -> Result<BTreeSet<String>, ChangeSetError> {
+    Ok(Store::of(layer).load("unmasked.json")?.unwrap_or_default())
+}
+
+/// Writes down that files were put into the layer of a session.
+pub(crate) fn record_unmasked(layer: &Path, paths: &[PathBuf]) -> Result<(), ChangeSetError> {
+    let mut all = unmasked(layer)?;
+    all.extend(paths.iter().filter_map(|path| path.to_str()).map(str::to_owned));
+    Store::of(layer).save("unmasked.json", &all)
+}
+
+/// Forgets those that do not lie in the layer any more, since it was put back to what it was before them: they are put
+/// there again when it is opened.
+pub(crate) fn forget_unmasked(layer: &Path) -> Result<(), ChangeSetError> {
+    let mut all = unmasked(layer)?;
+    if all.is_empty() {
+        return Ok(());
+    }
+    let written = enclos_sandbox::layer::written(layer);
+    all.retain(|path| written.join(path).symlink_metadata().is_ok());
+    Store::of(layer).save("unmasked.json", &all)
 }
 
 /// What is known of one path at opening.

@@ -166,6 +166,8 @@ fn change(path: &str, before: Option<Side>, after: Option<Side>, known: Known) -
         insertions: 0,
         deletions: 0,
         flags: Vec::new(),
+        label: None,
+        held: None,
     }
 }
 

@@ -2,7 +2,7 @@
 //!
 //! Git runs in their tree only, never in one that an agent wrote; with nothing of the environment, no system or user
 //! configuration, no hooks, no monitor, no lock and no fetch. It is asked what the index holds, which paths are
-//! ignored, and for the bytes of objects: never to write, and never to compare the tree, which would run the filters
+//! ignored, and for the bytes of objects: never to write into the repository, and never to compare the tree, which would run the filters
 //! that a repository may name. Where git is missing or fails the answer is "not known".
 
 use std::io::{self, BufRead, BufReader, Read, Write};
@@ -26,7 +26,19 @@ const BATCH: usize = 500;
 pub(super) struct Git {
     repository: PathBuf,
     index: Option<PathBuf>,
+    /// Where objects are written, and where those of the repository are read.
+    objects: Option<(PathBuf, PathBuf)>,
+    /// The time of a commit that is made.
+    time: Option<String>,
 }
+
+/// Who makes a commit that is no person's.
+const NOBODY: [(&str, &str); 4] = [
+    ("GIT_AUTHOR_NAME", "Enclos"),
+    ("GIT_AUTHOR_EMAIL", "enclos@localhost"),
+    ("GIT_COMMITTER_NAME", "Enclos"),
+    ("GIT_COMMITTER_EMAIL", "enclos@localhost"),
+];
 
 /// An entry of an index.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -46,12 +58,22 @@ pub(super) struct Tracked {
 impl Git {
     /// Git in a repository.
     pub(super) fn new(repository: &Path) -> Self {
-        Self { repository: repository.to_owned(), index: None }
+        Self { repository: repository.to_owned(), index: None, objects: None, time: None }
     }
 
     /// The same, over a copy of the index.
     pub(super) fn with_index(repository: &Path, index: PathBuf) -> Self {
-        Self { repository: repository.to_owned(), index: Some(index) }
+        Self { index: Some(index), ..Self::new(repository) }
+    }
+
+    /// The same, with another folder for the objects that it writes; those of the repository are read.
+    pub(super) fn writing(repository: &Path, index: PathBuf, into: PathBuf, objects: PathBuf) -> Self {
+        Self { objects: Some((into, objects)), ..Self::with_index(repository, index) }
+    }
+
+    /// The same, for a commit of a certain time.
+    pub(super) fn at(self, time: String) -> Self {
+        Self { time: Some(time), ..self }
     }
 
     /// The git directory.
@@ -112,6 +134,17 @@ impl Git {
         if status.success() { Ok(answer) } else { Err(io::Error::other(format!("git failed: {status}"))) }
     }
 
+    /// Runs a command that is told something, and takes its answer.
+    pub(super) fn tell(&self, arguments: &[&str], told: &[u8]) -> io::Result<Vec<u8>> {
+        let mut child = self.start(arguments, Stdio::piped())?;
+        let told = child.stdin.take().map_or(Ok(()), |mut to| to.write_all(told));
+        let mut answer = Vec::new();
+        let read = child.stdout.take().map_or(Ok(0), |out| out.take(MAX_ANSWER).read_to_end(&mut answer));
+        let status = child.wait()?;
+        told.and(read)?;
+        if status.success() { Ok(answer) } else { Err(io::Error::other(format!("git failed: {status}"))) }
+    }
+
     /// Starts git with a clean environment.
     #[expect(
         clippy::disallowed_methods,
@@ -127,6 +160,8 @@ impl Git {
                 "core.hooksPath=/dev/null",
                 "-c",
                 "core.untrackedCache=false",
+                "-c",
+                "core.splitIndex=false",
             ])
             .args(arguments)
             .current_dir(&self.repository)
@@ -146,6 +181,12 @@ impl Git {
             .stderr(Stdio::null());
         if let Some(index) = &self.index {
             command.env("GIT_INDEX_FILE", index);
+        }
+        if let Some((into, objects)) = &self.objects {
+            command.env("GIT_OBJECT_DIRECTORY", into).env("GIT_ALTERNATE_OBJECT_DIRECTORIES", objects);
+        }
+        if let Some(time) = &self.time {
+            command.envs(NOBODY).env("GIT_AUTHOR_DATE", time).env("GIT_COMMITTER_DATE", time);
         }
         command.spawn()
     }

@@ -25,6 +25,7 @@ mod renames;
 mod show;
 mod snapshot;
 mod store;
+pub(crate) mod visible;
 
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -32,6 +33,7 @@ use std::path::{Path, PathBuf};
 use enclos_sandbox::layer::Layer;
 
 pub use apply::{Applied, ApplyError, Cause, Conflict, Recovered, recover, undo};
+pub(crate) use base::{forget_unmasked, record_unmasked, unmasked};
 pub use base::{record_hidden, record_opening};
 pub use build::Inspect;
 pub use content::MAX_TEXT;
@@ -43,8 +45,8 @@ pub(crate) use ignored::Ignored;
 pub use lines::LineKind;
 pub use merge::Clash;
 pub use model::{
-    ChangeSet, Choice, FLAG_LINK_LEAVES_TREE, FLAG_NEW_EXECUTE_BIT, FLAG_PRIVILEGED_BITS, FileChange, Kind,
-    Known, Mode, Side,
+    ChangeSet, Choice, FLAG_LINK_LEAVES_TREE, FLAG_NEW_EXECUTE_BIT, FLAG_PRIVILEGED_BITS, FileChange, Held,
+    Kind, Known, Mode, Side,
 };
 pub use patch::{Omitted, Patch};
 pub use show::{Hunk, Line, Shown, compare, unified};
@@ -67,7 +69,7 @@ impl Workspace {
         Ok(Self {
             repository: repository.to_owned(),
             base: Base::open(repository, layer)?,
-            layer: Layer::open(repository, layer, hidden(layer)?)?,
+            layer: open_layer(repository, layer)?,
         })
     }
 
@@ -114,7 +116,12 @@ pub(crate) fn raw(
     layer: &Path,
     keep: &mut dyn FnMut(&str, bool) -> bool,
 ) -> Result<Vec<enclos_sandbox::layer::RawChange>, ChangeSetError> {
-    Ok(Layer::open(repository, layer, hidden(layer)?)?.changes(keep)?.changes)
+    Ok(open_layer(repository, layer)?.changes(keep)?.changes)
+}
+
+/// A session's layer, with what it is not shown and what it was shown later on.
+fn open_layer(repository: &Path, layer: &Path) -> Result<Layer, ChangeSetError> {
+    Ok(Layer::open(repository, layer, hidden(layer)?)?.with_unmasked(unmasked(layer)?))
 }
 
 /// Reads a content that must be the one of a side.

@@ -6,7 +6,8 @@
 
 use std::collections::BTreeSet;
 
-use enclos_core::ids::Digest;
+use enclos_core::ids::{Digest, RuleId};
+use enclos_core::label::{Label, Level};
 use enclos_sandbox::layer::Refused;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
@@ -115,9 +116,27 @@ pub struct FileChange {
     pub deletions: usize,
     /// What needs its own look: ours (`FLAG_…`) and those of the caller's [`Inspect`](super::Inspect), sorted.
     pub flags: Vec<String>,
+    /// What it knows, once that is marked.
+    pub label: Option<Label>,
+    /// Why it stays here whatever a person answers, until it is released.
+    pub held: Option<Held>,
+}
+
+/// A file that knows more than what its path may hold.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Held {
+    /// What its path may hold.
+    pub path: Level,
+    /// The written rule under which a person may release it; none where there is none.
+    pub rule: Option<RuleId>,
 }
 
 impl FileChange {
+    /// The digest of what it is now: `-` if it is gone.
+    pub fn now(&self) -> &str {
+        self.after.as_ref().map_or("-", |side| side.digest.as_str())
+    }
+
     /// Where the file was before.
     pub fn source(&self) -> &str {
         self.old_path.as_deref().unwrap_or(&self.path)
@@ -149,6 +168,15 @@ impl ChangeSet {
         let deletions = files.iter().map(|file| file.deletions).sum();
         let digest = digest(&files);
         Self { files, insertions, deletions, ignored, refused, digest }
+    }
+
+    /// Marks what each file knows, and whether it stays here. The digest is over that too.
+    pub fn mark(&mut self, of: impl Fn(&FileChange) -> (Label, Option<Held>)) {
+        for file in &mut self.files {
+            let (label, held) = of(file);
+            (file.label, file.held) = (Some(label), held);
+        }
+        self.digest = digest(&self.files);
     }
 
     /// Whether there is nothing to accept.
@@ -211,6 +239,7 @@ fn digest(files: &[FileChange]) -> Digest {
             }
         }
         field(file.flags.join("\n").as_bytes());
+        field(format!("{:?} {:?}", file.label, file.held).as_bytes());
     }
     Digest::new(format!("sha256:{}", hex(&hash.finalize())))
 }

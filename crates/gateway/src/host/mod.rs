@@ -76,6 +76,8 @@ pub(crate) struct Wanted<'a> {
     pub(crate) repo: &'a Repo,
     /// What of it is shown.
     pub(crate) shown: &'a Shown,
+    /// Whether its history may be shown. If not the whole tree is brought, and there is no `.git`.
+    pub(crate) history: bool,
     /// The project that it belongs to, by its path.
     pub(crate) project: Option<String>,
     /// What is mounted.
@@ -137,8 +139,9 @@ fn base(
     wanted: &Wanted<'_>,
     notes: &mut Vec<String>,
 ) -> Result<(Option<Head>, Manifest), ApiError> {
-    let Some(head) = head(&wanted.repo.root) else {
-        if wanted.repo.git.is_some() {
+    let head = if wanted.history { head(&wanted.repo.root) } else { None };
+    let Some(head) = head else {
+        if wanted.history && wanted.repo.git.is_some() {
             notes.push(
                 "on the host there is no `.git`: there is no commit, or its history is not whole here".into(),
             );

@@ -93,7 +93,7 @@ fn what_is_hidden_here_is_not_brought_there_and_not_in_the_base_either() {
     let shown = Shown {
         hidden: vec!["d/hidden".into(), "notes".into()],
         dependencies: vec!["target".into()],
-        notes: Vec::new(),
+        ..Shown::default()
     };
     let over = bench.compare(&shown);
     let things: Vec<_> = over.things.iter().map(|(path, thing)| (path.as_str(), *thing)).collect();

@@ -88,15 +88,22 @@ pub(crate) fn simulate(replay: &Replay<'_>, request: &SimulateRequest) -> Result
     let rows = replay.store.sessions(&SessionFilter::default()).map_err(|error| of_store(&error))?;
     let mut policies: HashMap<PathBuf, Result<Policy, ApiError>> = HashMap::new();
     let mut tally = Tally::default();
+    let mut own: Vec<String> = Vec::new();
     for row in rows.into_iter().filter(|row| row.updated_us >= since_us) {
         let Ok(events) = replay.store.events(&row.id) else {
             tally.skip("the session's journal does not verify (counted once a session)");
             continue;
         };
-        let policy = policies.entry(row.repo.clone()).or_insert_with(|| (replay.candidate)(&row.repo));
+        let policy = policies.entry(row.repo.clone()).or_insert_with(|| {
+            let file = row.repo.join(".enclos.toml");
+            own.extend(file.exists().then(|| format!("repository: {}, as it is now", file.display())));
+            (replay.candidate)(&row.repo)
+        });
         tally.session(replay, request, &row, &events, since_us, policy);
     }
-    Ok(tally.report(replay, since_us))
+    let mut report = tally.report(replay, since_us);
+    report.sources.extend(own);
+    Ok(report)
 }
 
 impl Tally {

@@ -50,9 +50,10 @@ pub(crate) fn save(
             restored = Some(number);
             (text, format!("version {number} of the {scope}"), format!("rollback to {number}"))
         }
-        PolicyChange::Remove => (String::new(), String::new(), "remove".to_owned()),
+        PolicyChange::Remove { .. } => (String::new(), String::new(), "remove".to_owned()),
     };
-    let saved = desk.save(Asked { scope, text, source, how, author })?;
+    let loosen = matches!(change, PolicyChange::Remove { loosen: true });
+    let saved = desk.save(Asked { scope, text, source, how, author, loosen })?;
     Ok(PolicySaved { restored, ..saved })
 }
 

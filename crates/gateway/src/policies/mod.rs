@@ -7,6 +7,7 @@
 //! scope above left looser later counts no more. What comes with a session is refused where it is looser.
 
 mod change;
+mod looser;
 mod save;
 mod scope;
 mod text;

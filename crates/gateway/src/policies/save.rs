@@ -16,6 +16,7 @@ use enclos_protocol::error::{ApiError, Fault};
 use enclos_protocol::report::PolicySaved;
 use enclos_store::{LeaseError, PolicyChange, PolicyLease, PolicyVersion, Store, policy_digest};
 
+use super::looser::Looser;
 use super::versions::newest;
 use super::{ScopeName, digest_of, lying, read, refusal, usage};
 use crate::places::Places;
@@ -42,6 +43,8 @@ pub(crate) struct Asked {
     pub source: String,
     pub how: String,
     pub author: String,
+    /// Whether the policy may be taken away though something becomes looser by it.
+    pub loosen: bool,
 }
 
 impl<'d> Desk<'d> {
@@ -75,8 +78,12 @@ impl<'d> Desk<'d> {
     /// A text that cannot be read whole or is looser than the scopes above, with file, line and the rule it collides
     /// with; what kept it from being written. Nothing is changed then.
     pub(crate) fn save(&self, asked: Asked) -> Result<PolicySaved, ApiError> {
-        let Asked { scope, text, source, how, author } = asked;
+        let Asked { scope, text, source, how, author, loosen } = asked;
         let overruled = self.check(&scope, &source, &text)?;
+        let looser = self.loosened(&scope, Replacement { scope: &scope, source: &source, text: &text });
+        if text.is_empty() && !loosen && !looser.is_empty() {
+            return Err(would_loosen(&scope, &looser));
+        }
         let file = scope.file(self.places);
         let versions = self.versions()?;
         let last = newest(&versions, &scope);
@@ -99,7 +106,8 @@ impl<'d> Desk<'d> {
             }
             _ => {
                 self.prepare(&scope, &text)?;
-                let version = self.append(&scope, text, &author, &how)?;
+                let version =
+                    self.append(&scope, text, Made { author: &author, how: &how, looser: &looser })?;
                 self.finish(&scope)?;
                 version.number
             }
@@ -115,6 +123,7 @@ impl<'d> Desk<'d> {
             overruled,
             removed: text_is_empty,
             restored: None,
+            looser: looser.into_iter().filter(|_| changed).map(|looser| looser.told).collect(),
         })
     }
 
@@ -140,11 +149,17 @@ impl<'d> Desk<'d> {
         &self,
         scope: &ScopeName,
         text: String,
-        author: &str,
-        how: &str,
+        made: Made<'_>,
     ) -> Result<PolicyVersion, ApiError> {
-        let (author, how) = (author.to_owned(), how.to_owned());
-        let change = PolicyChange { scope: scope.to_string(), text, author, how, time_us: self.now_us };
+        let Made { author, how, looser } = made;
+        let change = PolicyChange {
+            scope: scope.to_string(),
+            text,
+            author: author.to_owned(),
+            how: how.to_owned(),
+            looser: looser.iter().map(|looser| looser.kept.clone()).collect(),
+            time_us: self.now_us,
+        };
         self.lease.append(change).map_err(|error| of_store(&error))
     }
 
@@ -234,7 +249,11 @@ impl<'d> Desk<'d> {
     }
 
     /// The texts of a line of scopes, one of them replaced.
-    fn texts(&self, line: &[ScopeName], mine: Option<Replacement<'_>>) -> Result<Vec<Named>, ApiError> {
+    pub(super) fn texts(
+        &self,
+        line: &[ScopeName],
+        mine: Option<Replacement<'_>>,
+    ) -> Result<Vec<Named>, ApiError> {
         let mut texts = Vec::new();
         for scope in line {
             let file = scope.file(self.places);
@@ -250,16 +269,34 @@ impl<'d> Desk<'d> {
 
 /// The text that a scope is to have.
 #[derive(Clone, Copy)]
-struct Replacement<'r> {
-    scope: &'r ScopeName,
-    source: &'r str,
-    text: &'r str,
+pub(super) struct Replacement<'r> {
+    pub(super) scope: &'r ScopeName,
+    pub(super) source: &'r str,
+    pub(super) text: &'r str,
+}
+
+/// How a version comes about.
+#[derive(Clone, Copy)]
+pub(super) struct Made<'m> {
+    pub(super) author: &'m str,
+    pub(super) how: &'m str,
+    /// What becomes looser by it.
+    pub(super) looser: &'m [Looser],
+}
+
+/// The refusal of a removal that gives more room.
+fn would_loosen(scope: &ScopeName, looser: &[Looser]) -> ApiError {
+    let looser: Vec<&str> = looser.iter().map(|looser| looser.told.as_str()).collect();
+    let message = format!("without the policy of the {scope} this becomes looser: {}", looser.join("; "));
+    usage(message)
+        .hint("nothing was changed")
+        .hint(format!("to do it all the same: enclos policy apply --remove --loosen --scope {scope}"))
 }
 
 /// A text with its scope and source.
-type Named = (ScopeName, String, String);
+pub(super) type Named = (ScopeName, String, String);
 
-fn layers_of(texts: &[Named]) -> Vec<Layer<'_>> {
+pub(super) fn layers_of(texts: &[Named]) -> Vec<Layer<'_>> {
     texts
         .iter()
         .map(|(scope, source, text)| Layer { scope: scope.scope(), source: source.clone(), text })

@@ -9,7 +9,7 @@ use enclos_protocol::error::{ApiError, Fault, Place};
 use enclos_protocol::report::{Mistake, PolicyText, PolicyVersion as Shown};
 use enclos_store::{PolicyVersion, Store, policy_digest};
 
-use super::save::Desk;
+use super::save::{Desk, Made};
 use super::{ScopeName, digest_of, read, refusal};
 use crate::clock::rfc3339;
 use crate::places::Places;
@@ -71,7 +71,7 @@ impl Desk<'_> {
     pub(super) fn adopt(&self, scope: &ScopeName, text: String) -> Result<(), ApiError> {
         let layer = Layer { scope: scope.scope(), source: String::new(), text: &text };
         if Policy::load_standing(&[layer]).is_ok() {
-            self.append(scope, text, BY_HAND, "edited by hand")?;
+            self.append(scope, text, Made { author: BY_HAND, how: "edited by hand", looser: &[] })?;
         }
         Ok(())
     }

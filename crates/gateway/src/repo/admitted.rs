@@ -3,18 +3,13 @@
 //! A file that looks like a credential, by its name or because it holds a private key, stays out even then, unless its
 //! whole path is named. Nothing is followed and nothing but files and links is admitted.
 
-use std::fs::File;
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
 use enclos_core::policy::Mounts;
 use enclos_core::sensitive::holds_credentials;
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 
-use super::keys::holds_key;
-
-/// The most bytes of a file that are searched for a private key.
-const SEARCHED: u64 = 1 << 20;
+use super::keys::may_hold_key;
 
 /// The rule for one repository.
 #[derive(Debug)]
@@ -81,22 +76,6 @@ impl Admitted {
         }
         if holds_credentials(text) || may_hold_key(whole) { Admission::Credential } else { Admission::Shown }
     }
-}
-
-/// Whether a file holds a private key. One that cannot be read is taken to.
-fn may_hold_key(whole: &Path) -> bool {
-    let Ok(facts) = whole.symlink_metadata() else { return true };
-    if facts.is_symlink() {
-        return false;
-    }
-    let opened = File::options().read(true).custom_flags(libc_flags()).open(whole);
-    opened.and_then(|file| holds_key(file, SEARCHED)).unwrap_or(true)
-}
-
-/// Not through a link, and never waiting for a pipe.
-fn libc_flags() -> i32 {
-    let flags = rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK | rustix::fs::OFlags::NOCTTY;
-    i32::try_from(flags.bits()).unwrap_or(0)
 }
 
 #[cfg(test)]

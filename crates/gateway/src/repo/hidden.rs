@@ -15,6 +15,7 @@ use ignore::Match;
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 
 use super::admitted::{Admission, Admitted};
+use super::masked::Seen;
 use super::{Shown, index, nested};
 
 /// Ignored folders that come in all the same: what builds and tests need, and nobody keeps a secret in.
@@ -55,7 +56,16 @@ pub(super) fn survey(root: &Path, git: Option<&Path>, uid: u32, admitted: &Admit
     let mut walk = Walk { rules: vec![root_rules(root, git)], ..Walk::new(root, uid, admitted) };
     walk.folder(root);
     let Walk {
-        mut hidden, mut dependencies, unreadable, foreign, linked, special, shown, credentials, ..
+        mut hidden,
+        mut dependencies,
+        unreadable,
+        foreign,
+        linked,
+        special,
+        shown,
+        credentials,
+        mut files,
+        ..
     } = walk;
     let mut inner = Vec::new();
     if !hidden.is_empty() || !dependencies.is_empty() || root.join(".gitmodules").symlink_metadata().is_ok() {
@@ -65,7 +75,7 @@ pub(super) fn survey(root: &Path, git: Option<&Path>, uid: u32, admitted: &Admit
         for paths in [&mut hidden, &mut dependencies] {
             let mut kept = Vec::new();
             for path in std::mem::take(paths) {
-                untracked_below(root, path, &tracked, &mut kept);
+                untracked_below(root, path, &tracked, &mut kept, &mut files);
             }
             *paths = kept;
         }
@@ -88,22 +98,31 @@ pub(super) fn survey(root: &Path, git: Option<&Path>, uid: u32, admitted: &Admit
     note(&mut notes, "cannot be read by you, nor in the sandbox", names(&unreadable));
     note(&mut notes, "belong to another user", names(&foreign));
     hidden.extend(special);
-    Shown { hidden, dependencies, notes }
+    Shown { hidden, dependencies, notes, files }
 }
 
-/// Of an ignored path, what git does not track: the path itself, or, where something below it is tracked, the rest.
-fn untracked_below(root: &Path, path: PathBuf, tracked: &index::Tracked, hidden: &mut Vec<PathBuf>) {
+/// Of an ignored path, what git does not track: the path itself, or, where something below it is tracked, the rest. What
+/// it tracks is shown.
+fn untracked_below(
+    root: &Path,
+    path: PathBuf,
+    tracked: &index::Tracked,
+    hidden: &mut Vec<PathBuf>,
+    shown: &mut Vec<Seen>,
+) {
     if !tracked.holds(&path) {
         hidden.push(path);
         return;
     }
     let whole = root.join(&path);
-    if !whole.symlink_metadata().is_ok_and(|facts| facts.is_dir()) {
-        return;
+    match whole.symlink_metadata() {
+        Ok(facts) if facts.is_dir() => {}
+        Ok(facts) => return shown.push(Seen::of(path, &facts, false)),
+        Err(_) => return,
     }
     let Ok(entries) = std::fs::read_dir(&whole) else { return };
     for entry in entries.filter_map(Result::ok) {
-        untracked_below(root, path.join(entry.file_name()), tracked, hidden);
+        untracked_below(root, path.join(entry.file_name()), tracked, hidden, shown);
     }
 }
 
@@ -178,6 +197,8 @@ struct Walk<'a> {
     credentials: Vec<PathBuf>,
     /// Shown files that have other names, with their device and inode number.
     linked: Vec<((u64, u64), PathBuf)>,
+    /// Files and links that are shown.
+    files: Vec<Seen>,
 }
 
 impl<'a> Walk<'a> {
@@ -197,6 +218,7 @@ impl<'a> Walk<'a> {
             shown: Vec::new(),
             credentials: Vec::new(),
             linked: Vec::new(),
+            files: Vec::new(),
         }
     }
 
@@ -243,8 +265,16 @@ impl<'a> Walk<'a> {
             self.folder(path);
         } else if kind.is_file() {
             self.look(path, entry);
-        } else if !kind.is_symlink() {
+        } else if kind.is_symlink() {
+            self.link(path, entry);
+        } else {
             self.special.push(self.relative(path));
+        }
+    }
+
+    fn link(&mut self, path: &Path, entry: &DirEntry) {
+        if let Ok(facts) = entry.metadata() {
+            self.files.push(Seen::of(self.relative(path), &facts, false));
         }
     }
 
@@ -282,6 +312,8 @@ impl<'a> Walk<'a> {
             Admission::Shown => {
                 if kind.is_file() {
                     self.look(path, entry);
+                } else {
+                    self.link(path, entry);
                 }
                 self.shown.push(relative);
                 true
@@ -300,6 +332,7 @@ impl<'a> Walk<'a> {
 
     fn look(&mut self, path: &Path, entry: &DirEntry) {
         let Ok(facts) = entry.metadata() else { return };
+        self.files.push(Seen::of(self.relative(path), &facts, false));
         if facts.nlink() > 1 {
             self.linked.push(((facts.dev(), facts.ino()), self.relative(path)));
         }
@@ -426,7 +459,9 @@ mod tests {
             tree(&[("config/example.yml", ""), ("config/prod.key", "k"), ("config/deep/a", ""), ("b", "")]);
         let tracked = index::Tracked::of(&["config/example.yml"]);
         let mut kept = Vec::new();
-        untracked_below(dir.path(), PathBuf::from("config"), &tracked, &mut kept);
+        let mut shown = Vec::new();
+        untracked_below(dir.path(), PathBuf::from("config"), &tracked, &mut kept, &mut shown);
+        assert_eq!(shown.len(), 1);
         kept.sort();
         assert_eq!(kept, [PathBuf::from("config/deep"), PathBuf::from("config/prod.key")]);
     }

@@ -8,6 +8,7 @@ mod apart;
 mod hidden;
 mod index;
 mod keys;
+mod masked;
 mod nested;
 
 use std::os::unix::fs::MetadataExt;
@@ -20,7 +21,8 @@ use crate::places::Places;
 pub(crate) use admitted::Admitted;
 pub(crate) use apart::Apart;
 pub(crate) use hidden::{names, note};
-pub(crate) use keys::holds_key;
+pub(crate) use keys::{Keys, holds_key};
+pub(crate) use masked::Masked;
 
 /// A repository that may be worked on.
 #[derive(Clone, Debug)]
@@ -40,6 +42,8 @@ pub(crate) struct Shown {
     pub dependencies: Vec<PathBuf>,
     /// Remarks, a sentence each.
     pub notes: Vec<String>,
+    /// The files and links that are shown, those of dependencies left out.
+    pub files: Vec<masked::Seen>,
 }
 
 impl Repo {
@@ -128,7 +132,8 @@ fn refuse_own_state(root: &Path, places: &Places) -> Result<(), ApiError> {
     Ok(())
 }
 
-/// As root, a folder of another user is refused: its owner could trick root with what lies there.
+/// A folder of another user is refused: its owner could trick root with what lies there, and a plain user could apply
+/// nothing to it.
 fn refuse_foreign(root: &Path, uid: u32) -> Result<(), ApiError> {
     let owner = root
         .metadata()
@@ -136,11 +141,15 @@ fn refuse_foreign(root: &Path, uid: u32) -> Result<(), ApiError> {
             usage(format!("`{}` cannot be read: {error}", root.display()), "mend its permissions")
         })?
         .uid();
-    if uid == 0 && owner != 0 {
-        let message = format!("`{}` belongs to user {owner}, and this is root", root.display());
-        return Err(usage(message, "run Enclos as that user"));
+    if owner == uid {
+        return Ok(());
     }
-    Ok(())
+    let (who, hint) = if uid == 0 {
+        ("this is root".to_owned(), "run Enclos as that user")
+    } else {
+        (format!("you are user {uid}"), "work on a clone or a copy of your own")
+    };
+    Err(usage(format!("`{}` belongs to user {owner}, and {who}", root.display()), hint))
 }
 
 #[cfg(test)]
@@ -167,6 +176,17 @@ mod tests {
         assert!(found.git.is_some());
         let plain = Repo::find(dir.path(), None, &places(state.path()), uid()).unwrap();
         assert!(plain.git.is_none());
+    }
+
+    #[test]
+    fn a_folder_of_another_user_is_refused_for_root_and_for_a_plain_user() {
+        let dir = tempfile::tempdir().unwrap();
+        let owner = dir.path().metadata().unwrap().uid();
+        refuse_foreign(dir.path(), owner).unwrap();
+        let error = refuse_foreign(dir.path(), owner + 1).unwrap_err();
+        assert_eq!(error.fault, Fault::Usage);
+        assert!(error.message.contains(&format!("belongs to user {owner}, and you are user {}", owner + 1)));
+        assert!(error.hints[0].contains("of your own"), "{error:?}");
     }
 
     #[test]

@@ -53,6 +53,7 @@ impl Live {
             flagged,
             files,
             beside: self.background_names(),
+            raises: self.raises(&decided.action),
             rule: decision.rule.clone(),
             scope: format!("{} ({})", decision.scope, decision.source),
             reason: decision.reason.clone(),

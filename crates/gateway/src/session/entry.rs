@@ -5,6 +5,7 @@
 use enclos_core::call::Canceled;
 use enclos_core::command::Piece;
 use enclos_core::ids::CallId;
+use enclos_core::label::Label;
 use enclos_core::session::{Approval, Event, Settlement};
 use enclos_store::{CommitKey, Record};
 use serde::Serialize;
@@ -32,7 +33,7 @@ pub(super) fn record(event: &Event, facts: &Facts, time_us: i64, key: &CommitKey
     entry.extend(facts.clone());
     bound(&mut entry, key);
     let content = serde_json::to_vec(event).ok();
-    Record { kind: kind.to_owned(), time_us, entry, content, state: None }
+    Record { kind: kind.to_owned(), time_us, entry, content, state: None, lineage: Vec::new() }
 }
 
 /// Holds an entry within its bound: the largest fields become size and digest, until the rest fits. A model that
@@ -93,18 +94,7 @@ fn of_event(event: &Event, key: &CommitKey) -> (&'static str, Map<String, Value>
         Event::Settled { call, answer } => {
             ("approval.decided", facts([("call", json(call)), ("answer", settlement(answer, key))]))
         }
-        Event::Started { call, decided_by, rule, command, background } => {
-            let mut entry = facts([
-                ("call", json(call)),
-                ("decided_by", json(decided_by)),
-                ("rule", json(rule)),
-                ("command", json!(command)),
-            ]);
-            if let Some(name) = background {
-                entry.insert("background".into(), json!(name));
-            }
-            ("call.intent", entry)
-        }
+        Event::Started { .. } => ("call.intent", intent(event)),
         Event::BackgroundEnded { call, cause, told: _ } => {
             ("background.ended", facts([("call", json(call)), ("cause", json(cause))]))
         }
@@ -124,6 +114,9 @@ fn of_event(event: &Event, key: &CommitKey) -> (&'static str, Map<String, Value>
         Event::ExtensionGranted { by } => ("extension.granted", facts([("by", json(by))])),
         Event::ExtensionRefused { by } => ("extension.refused", facts([("by", json(by))])),
         Event::Restored => ("session.restored", Map::new()),
+        Event::Raised { label, source, call, written: _ } => {
+            ("label.raised", raised(*label, source, call.as_ref(), key))
+        }
         Event::Reviewing { digest } => {
             ("changeset.made", facts([("digest", json(&key.digest(digest.as_str().as_bytes())))]))
         }
@@ -133,6 +126,26 @@ fn of_event(event: &Event, key: &CommitKey) -> (&'static str, Map<String, Value>
             ("session.closed", facts([("outcome", json(outcome)), ("reason", json!(reason))]))
         }
     }
+}
+
+/// A call that is about to run.
+fn intent(event: &Event) -> Map<String, Value> {
+    let Event::Started { call, decided_by, rule, command, background } = event else { return Map::new() };
+    let mut entry = facts([
+        ("call", json(call)),
+        ("decided_by", json(decided_by)),
+        ("rule", json(rule)),
+        ("command", json!(command)),
+    ]);
+    entry.extend(background.iter().map(|name| ("background".to_owned(), json!(name))));
+    entry
+}
+
+/// What the session learns, and from what.
+fn raised(label: Label, source: &str, call: Option<&CallId>, key: &CommitKey) -> Map<String, Value> {
+    let mut entry = facts([("label", json(&label)), ("source", short(source, key))]);
+    entry.extend(call.map(|call| ("call".to_owned(), json(call))));
+    entry
 }
 
 /// A question, without the card that showed it.

@@ -18,6 +18,8 @@ pub(crate) enum Exit {
     Usage,
     /// The budget is spent. Code 3.
     Budget,
+    /// The policy lets nothing go on. Code 4.
+    Refused,
     /// An approval is needed, or expired. Code 5.
     Approval,
     /// The model cannot be reached. Code 6.
@@ -57,6 +59,7 @@ impl Finish {
             Exit::Failed => 1,
             Exit::Usage => 2,
             Exit::Budget => 3,
+            Exit::Refused => 4,
             Exit::Approval => 5,
             Exit::Unreachable => 6,
             Exit::Interrupted => 130,

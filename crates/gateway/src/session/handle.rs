@@ -282,6 +282,13 @@ impl Live {
         if starts.is_empty() || self.take_policy().await? {
             return Ok(());
         }
+        for start in &starts {
+            if let Some(label) = self.raised_by(&start.decided.action) {
+                let source = card::title(&start.decided.action);
+                self.know(label, source, Some(start.call.clone())).await?;
+            }
+        }
+        self.unmask().await?;
         let mut events = Vec::new();
         for start in &starts {
             let Some(call) = self.state.calls().iter().find(|call| *call.id() == start.call) else {
@@ -395,6 +402,8 @@ impl Live {
             decided.args.canonical(),
             files,
             self.policy.digest(),
+            self.state.label(),
+            self.raised_by(&decided.action),
         ]);
         self.lease.commit_key().digest(all.to_string().as_bytes())
     }

@@ -91,7 +91,8 @@ impl Live {
             return Judged::Hidden(Box::new(decision));
         }
         let question = Question { tool: call.tool(), args: &args, role: self.role, surface: self.surface };
-        let decision = verdict(&self.policy, question);
+        let mut decision = verdict(&self.policy, question);
+        self.harden_by_label(&action, &mut decision);
         Judged::Decided(Box::new(Decided { args, action, decision }))
     }
 

@@ -14,6 +14,7 @@ mod finish;
 mod grants;
 mod handle;
 mod judge;
+mod label;
 mod names;
 mod open;
 mod orders;
@@ -23,6 +24,7 @@ mod record;
 mod review;
 mod rules;
 mod wait;
+mod weave;
 mod workspace;
 
 use std::path::PathBuf;
@@ -42,6 +44,7 @@ use crate::clock::Clock;
 use crate::control::Control;
 use crate::effects::Report;
 use crate::host::Elsewhere;
+use crate::masks::Masks;
 use crate::repo::Repo;
 use crate::tell::Teller;
 use crate::workplace::Workplace;
@@ -55,14 +58,17 @@ pub(crate) use open::{Again, Opening, admitted, facts_of_end, open, plan, resume
 pub(crate) use orders::{Orders, Remote};
 pub(crate) use past::{Past, replay};
 pub(crate) use record::{Facts, record_beside, session_state};
-pub(crate) use review::{accept, change_set, close_quietly, discard, view};
+pub(crate) use review::{Made, accept, change_set, close_quietly, discard, view};
 pub(crate) use wait::budget_view;
+pub(crate) use weave::{Part, PartHunk, Parts, sent};
 
 /// A session at work.
 pub(crate) struct Live {
     clock: Clock,
     lease: Lease,
     state: Session,
+    /// What its events leave in the lineage.
+    weaver: weave::Weaver,
     shown: Phase,
     policy: Policy,
     rules: rules::Rules,
@@ -90,8 +96,12 @@ pub(crate) struct Live {
     keeper: Option<crate::undo::Keeper>,
     /// Whether it was told that the last moment is not kept.
     told_no_way_back: bool,
+    /// Whether a person took it up, which grants an extension once one is needed.
+    taken_up: bool,
     board: background::Board,
     sandbox: Arc<Workplace>,
+    /// What is not shown in it until the session knows as much.
+    masks: Masks,
     /// Where the layer is, when that is not here.
     elsewhere: Option<Elsewhere>,
     teller: Teller,
@@ -211,11 +221,19 @@ impl Live {
             return Ok(Flow::Finish(finish));
         }
         self.take_policy().await?;
+        self.know_project().await?;
         if let Some(finish) = self.out_of_place().or_else(|| self.too_weak()) {
             return Ok(Flow::Finish(finish));
         }
-        match self.state.next(self.clock.now_us()) {
-            Next::AskModel => self.ask_model().await,
+        let next = self.state.next(self.clock.now_us());
+        if self.goes_on(&next).await? {
+            return Ok(Flow::On);
+        }
+        match next {
+            Next::AskModel => match self.model_not_cleared() {
+                Some(finish) => Ok(Flow::Finish(finish)),
+                None => self.ask_model().await,
+            },
             Next::Judge(calls) => self.handle(calls).await,
             Next::Wait => self.wait().await,
             Next::AskExtension(spent) => self.ask_extension(spent).await,

@@ -13,7 +13,7 @@ use enclos_core::call::Call;
 use enclos_core::decision::DecidedBy;
 use enclos_core::ids::SessionId;
 use enclos_core::policy::{Caller, Mounts, OnAsk as PolicyOnAsk, Policy, Role, Surface, Tool as PolicyTool};
-use enclos_core::session::{Event, Outcome, Phase, Session, Settings};
+use enclos_core::session::{Event, Next, Outcome, Phase, Session, Settings};
 use enclos_protocol::api::{Answering, Attached, OnAsk};
 use enclos_protocol::error::{ApiError, Fault};
 use enclos_protocol::event::{Body, Event as Told, Opened, Speaker};
@@ -29,6 +29,7 @@ use super::entry::facts;
 use super::place::{self, Placed};
 use super::record::Facts;
 use super::rules::Rules;
+use super::weave::Weaver;
 use super::workspace;
 use super::{Halt, Live, Orders, Past, Remote, Tool, Window, entry};
 use crate::backend;
@@ -38,6 +39,7 @@ use crate::config::Config;
 use crate::control::Control;
 use crate::effects;
 use crate::identity::Person;
+use crate::masks::History;
 use crate::policies::Sources;
 use crate::repo::{Admitted, Repo, Shown};
 use crate::tell::Teller;
@@ -164,6 +166,7 @@ pub(crate) fn plan(
         owner: None,
         layer: layer.to_path_buf(),
         hidden: Vec::new(),
+        masked: Vec::new(),
         git: repo.git.clone(),
         mounts,
         environment,
@@ -218,8 +221,12 @@ pub(crate) async fn open(
     let settings = opening.settings();
     let frame = entry::record(&Event::Opened(settings), &opening_facts(&opening), now_us, lease.commit_key());
     lease.append_wait(vec![frame]).map_err(|error| internal(&error))?;
+    let unheard = opening.policy.unheard();
     let state = Session::open(settings, now_us);
     let (mut live, attached) = assemble(lease, state, opening, started).await?;
+    for setting in unheard {
+        live.teller.notice(format!("what was chosen for this session counts less than it says: {setting}"));
+    }
     if let Some(text) = task {
         let by = live.speaker();
         live.record(Event::Said { text: text.clone(), by }, Facts::new())
@@ -239,8 +246,8 @@ pub(crate) struct Again {
 
 /// Takes a session up again: folds its events, opens a new sandbox on its layer, and lets it go on.
 ///
-/// Taking up is an act of the person: it grants the next extension to a session that was interrupted with budget
-/// left, and with `--extend` to one that stopped because it was spent.
+/// Taking up is an act of the person: where there is something to go on with, it grants the next extension to a session that
+/// was interrupted with budget left, and with `--extend` to one that stopped because it was spent.
 pub(crate) async fn resume(lease: Lease, opening: Opening, again: Again) -> Result<Attached, ApiError> {
     let started = std::time::Instant::now();
     let Past { state, last_call, .. } = Past::read(&opening.store, lease.session())?;
@@ -249,7 +256,7 @@ pub(crate) async fn resume(lease: Lease, opening: Opening, again: Again) -> Resu
         return Err(ApiError::new(Fault::Usage, message).hint("start a new one with: enclos run \"task\""));
     }
     let now_us = opening.clock.now_us();
-    let had_budget = state.budget().left(now_us).is_ok();
+    let had_budget = state.budget().was_left(now_us);
     let extend = again.extend || had_budget;
     let (mut live, attached) = assemble(lease, state, opening, started).await?;
     live.next_call = last_call + 1;
@@ -266,15 +273,7 @@ impl Live {
             self.teller
                 .notice(format!("background commands are gone with the old sandbox: {}", gone.join(", ")));
         }
-        if extend && self.state.budget().extensions_left() > 0 {
-            let by = self.speaker();
-            self.record(Event::ExtensionGranted { by: by.clone() }, Facts::new()).await?;
-            self.teller.tell(Body::ExtensionDecided { granted: true, decided_by: by });
-            let left = self.state.budget().extensions_left();
-            self.teller.notice(format!(
-                "a budget ends with its process: taking the session up granted the next extension, {left} left"
-            ));
-        }
+        self.taken_up = extend;
         if let Some(text) = message {
             self.queued.push(text);
         }
@@ -282,6 +281,28 @@ impl Live {
         self.show_pending().await?;
         self.tell_budget();
         Ok(())
+    }
+
+    /// Taking a session up is the person's wish that it goes on: it grants the next extension once there is something to be
+    /// done for which nothing is left, so that a mere look costs none. True when it did.
+    pub(super) async fn goes_on(&mut self, next: &Next) -> Result<bool, Halt> {
+        let needed = match next {
+            Next::AskExtension(_) => true,
+            Next::Judge(_) => self.state.budget().left(self.clock.now_us()).is_err(),
+            Next::AskModel | Next::Wait | Next::EndOfTurn(_) | Next::Nothing => false,
+        };
+        if !needed || self.state.budget().extensions_left() == 0 || !std::mem::take(&mut self.taken_up) {
+            return Ok(false);
+        }
+        let by = self.speaker();
+        self.record(Event::ExtensionGranted { by: by.clone() }, facts([("through", json!("resume"))]))
+            .await?;
+        self.teller.tell(Body::ExtensionDecided { granted: true, decided_by: by });
+        let left = self.state.budget().extensions_left();
+        self.teller.notice(format!(
+            "a budget ends with its process: taking the session up grants the next extension, {left} left"
+        ));
+        Ok(true)
     }
 
     /// Shows the cards of questions that are still pending; one that is about something else by now is asked anew.
@@ -343,14 +364,20 @@ async fn assemble(
         Ok(admitted) => opening.repo.survey(opening.person.uid, &admitted),
         Err(error) => return Err(place::not_opened(&lease, &opening, error)),
     };
-    let place = match opening.host.take() {
-        None => place::here(&opening, &layer, shown),
-        Some(host) => place::there(&lease, &opening, &layer, &shown, host),
+    let masks = match place::masks(&opening, &layer, &shown) {
+        Ok(masks) => masks,
+        Err(error) => return Err(place::not_opened(&lease, &opening, error)),
     };
-    let Placed { sandbox, elsewhere, backend, names, notes } = match place {
+    let place = match opening.host.take() {
+        None => place::here(&opening, &layer, shown, &masks),
+        Some(host) => place::there(&lease, &opening, &layer, &shown, &masks, host),
+    };
+    let Placed { sandbox, elsewhere, backend, names, mut notes } = match place {
         Ok(placed) => placed,
         Err(error) => return Err(place::not_opened(&lease, &opening, error)),
     };
+    let (masks, history) = masks;
+    notes.extend(masks.notes(&opening.policy.settings().labels.of_paths(), &history));
     let base = record_base(&opening.repo, &layer);
     let (listener, events) = mpsc::unbounded_channel::<Told>();
     let (reporter, reports) = mpsc::unbounded_channel();
@@ -361,7 +388,10 @@ async fn assemble(
     let told = opened_view(&opening, &sandbox, names, notes, &tools);
     let (orders, inbox) = opening.orders;
     let attached = Attached { session: lease.session().clone(), events, orders };
+    let weaver = Weaver::of_store(&opening.store, lease.session().clone(), opening.person.user.clone())
+        .map_err(|error| internal(&error))?;
     let mut live = Live {
+        weaver,
         shown: Phase::Closed(Outcome::Failed),
         clock: opening.clock,
         lease,
@@ -388,8 +418,10 @@ async fn assemble(
         base: Some(base),
         keeper: None,
         told_no_way_back: false,
+        taken_up: false,
         board: super::background::Board::default(),
         sandbox: Arc::new(sandbox),
+        masks,
         elsewhere,
         teller,
         orders: Orders::new(inbox, opening.remote, ear),
@@ -397,7 +429,7 @@ async fn assemble(
         reports,
         reporter,
     };
-    live.opened(told, &backend, started).await.map_err(|halt| internal(&halt))?;
+    live.opened(told, &backend, &history, started).await.map_err(|halt| internal(&halt))?;
     Ok((live, attached))
 }
 
@@ -407,6 +439,7 @@ impl Live {
         &mut self,
         mut told: Opened,
         backend: &Backend,
+        history: &History,
         started: std::time::Instant,
     ) -> Result<(), Halt> {
         let report = self.sandbox.report();
@@ -419,6 +452,10 @@ impl Live {
             ("workspace", workspace::journaled(&report.workspace)),
             ("toolchains", json!(told.toolchains)),
         ]);
+        if self.masks.is_any() || *history != History::Whole {
+            entry.insert("masked".to_owned(), json!(self.masks.is_any()));
+            entry.insert("history".to_owned(), json!(history.word()));
+        }
         entry.extend(backend::told(backend));
         // What a host says is its own claim, and is journaled as such.
         if let Some(claim) = self.sandbox.claim() {
@@ -428,7 +465,8 @@ impl Live {
         told.budget = self.budget_view();
         told.open_ms = started.elapsed().as_secs_f64() * 1e3;
         self.teller.tell(Body::Opened(told));
-        Ok(())
+        self.know_project().await?;
+        self.unmask().await
     }
 }
 

@@ -6,13 +6,14 @@ use std::path::{Path, PathBuf};
 use enclos_core::session::{Event, Outcome, Phase};
 use enclos_protocol::error::{ApiError, Fault};
 use enclos_sandbox::host::Link;
-use enclos_sandbox::{Backend, OpenError};
+use enclos_sandbox::{Backend, OpenError, Plan};
 use enclos_store::Lease;
 
 use super::open::{Opening, internal, limits};
 use super::record::Facts;
 use super::{entry, record};
 use crate::host::{self, Elsewhere};
+use crate::masks::{Desk, History, Masks};
 use crate::repo::Shown;
 use crate::workplace::Workplace;
 use crate::{changeset, effects, isolation};
@@ -26,14 +27,30 @@ pub(super) struct Placed {
     pub notes: Vec<String>,
 }
 
+/// What the session is not shown until it knows as much, and the git directory for it.
+pub(super) fn masks(opening: &Opening, layer: &Path, shown: &Shown) -> Result<(Masks, History), ApiError> {
+    let folder = layer.parent().unwrap_or(layer);
+    let desk = Desk { state: Some(opening.store.dir()), folder };
+    let (masks, history) = Masks::of(&opening.repo, shown, &opening.policy, desk)?;
+    Ok((masks.again(layer)?, history))
+}
+
 /// Opens the sandbox on this machine.
-pub(super) fn here(opening: &Opening, layer: &Path, shown: Shown) -> Result<Placed, ApiError> {
+pub(super) fn here(
+    opening: &Opening,
+    layer: &Path,
+    shown: Shown,
+    masks: &(Masks, History),
+) -> Result<Placed, ApiError> {
     let failed = |message: String| {
         ApiError::new(Fault::Internal, message).hint("`enclos doctor` says what this machine lacks")
     };
+    let (masks, history) = masks;
     let (plan, names) = opening.plan(layer, &shown)?;
+    let plan = Plan { masked: masks.paths(), git: history.git(opening.repo.git.as_ref()), ..plan };
+    let unseen = [plan.hidden.as_slice(), &plan.masked].concat();
     changeset::record_opening(layer)
-        .and_then(|()| changeset::record_hidden(layer, &plan.hidden))
+        .and_then(|()| changeset::record_hidden(layer, &unseen))
         .map_err(|error| failed(error.to_string()))?;
     let sandbox = effects::open(&plan).map_err(|error| {
         let mend = error.mend().map(str::to_owned);
@@ -53,6 +70,7 @@ pub(super) fn there(
     opening: &Opening,
     layer: &Path,
     shown: &Shown,
+    (masks, history): &(Masks, History),
     (link, socket): (Link, PathBuf),
 ) -> Result<Placed, ApiError> {
     let folder = layer.parent().unwrap_or(layer).to_path_buf();
@@ -62,9 +80,14 @@ pub(super) fn there(
         elsewhere.fetch()?;
     }
     changeset::record_opening(layer).map_err(|error| internal(&error))?;
+    // A host is brought nothing that is masked: there it is as if it were hidden.
+    let mut shown = shown.clone();
+    shown.hidden.extend(masks.paths());
+    let shown = &shown;
     let wanted = host::Wanted {
         repo: &opening.repo,
         shown,
+        history: *history == History::Whole,
         project: opening.config.project_of(Some(&opening.repo.root)).map(ToString::to_string),
         policy: &opening.policy,
         limits: limits(&opening.policy, &opening.config),

@@ -1,11 +1,13 @@
 //! Recording: an event is in the store, on the disk, before the session takes it and before anything follows.
 
+use enclos_core::lineage::Moment;
 use enclos_core::session::{Event, Phase, Session};
 use enclos_protocol::event::{Body, SessionState};
 use enclos_store::{Lease, Receipt, Record, StateChange, StoreError};
 use serde_json::{Map, Value};
 use tokio::sync::oneshot;
 
+use super::weave::View;
 use super::{Halt, Live, entry};
 
 /// Facts of an entry, beside those that the event itself has.
@@ -22,11 +24,26 @@ impl Live {
     pub(super) async fn record_all(&mut self, events: Vec<(Event, Facts)>) -> Result<Vec<Receipt>, Halt> {
         let now_us = self.clock.now_us();
         let mut next = self.state.clone();
+        let mut weaver = self.weaver.clone();
+        let model = self.model.name();
         let mut records = Vec::new();
         for (event, facts) in &events {
             let before = next.phase();
+            // A call that ends is asked for as it ran.
+            let ends = matches!(event, Event::Finished { .. } | Event::Failed { .. });
+            let calls = if ends { next.calls().to_vec() } else { Vec::new() };
             next.fold(now_us, event)?;
             let mut record = entry::record(event, facts, now_us, self.lease.commit_key());
+            record.lineage = weaver.of_event(
+                event,
+                &View {
+                    time: Moment(now_us),
+                    label: next.label(),
+                    calls: &calls,
+                    model: &model,
+                    key: self.lease.commit_key(),
+                },
+            );
             record.state = (before != next.phase()).then(|| state_change(next.phase()));
             records.push(record);
         }
@@ -36,8 +53,22 @@ impl Live {
             receipts.push(wait.await.unwrap_or(Err(StoreError::Closed))?);
         }
         self.state = next;
+        self.weaver = weaver;
         self.show_phase();
         Ok(receipts)
+    }
+
+    /// Records that the change set was applied, and its leaving.
+    pub(super) async fn record_applied(&mut self, mut entry: Facts) -> Result<(), Halt> {
+        let (now_us, key) = (self.clock.now_us(), self.lease.commit_key());
+        let mut weaver = self.weaver.clone();
+        let lineage = weaver.accepted(key, Moment(now_us)).into_iter().collect();
+        entry::bound(&mut entry, key);
+        let kind = "changeset.applied".to_owned();
+        let record = Record { kind, time_us: now_us, entry, lineage, ..Record::default() };
+        self.append(record).await.unwrap_or(Err(StoreError::Closed))?;
+        self.weaver = weaver;
+        Ok(())
     }
 
     /// Records an entry that changes nothing of the session.

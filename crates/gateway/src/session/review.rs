@@ -19,8 +19,9 @@ use super::entry::facts;
 use super::record::Facts;
 use super::{Exit, Finish, Flow, Halt, Live, open, record};
 use crate::changes;
-use crate::changeset::ChangeSet;
+use crate::changeset::{ChangeSet, Choice};
 use crate::clock::Clock;
+use crate::held::{self, Levels};
 
 impl Live {
     /// The turn is over: what came of it is shown, and the person is waited for.
@@ -128,6 +129,7 @@ impl Live {
         if set.files.is_empty() {
             return self.nothing_made(exit, finished).await;
         }
+        self.announce(&set).await?;
         self.record(Event::Reviewing { digest: set.digest.clone() }, changes::facts_of(&set)).await?;
         let wrote = self.write_patch(&set);
         match self.answering {
@@ -161,9 +163,10 @@ impl Live {
     /// Computes the change set beside the loop: an order to stop, leave or interrupt does not wait for it.
     async fn computed(&mut self) -> Result<Result<ChangeSet, Order>, Halt> {
         let (root, layer, elsewhere) = (self.repo.root.clone(), self.layer.clone(), self.elsewhere.clone());
+        let levels = self.levels();
         let mut computing = tokio::task::spawn_blocking(move || {
             elsewhere.map_or(Ok(()), |elsewhere| elsewhere.fetch())?;
-            change_set(&root, &layer)
+            change_set(Made { repo: &root, layer: &layer, levels: &levels })
         });
         loop {
             tokio::select! {
@@ -186,6 +189,15 @@ impl Live {
         }
     }
 
+    /// Tells the lineage what the change set is, hunk by hunk.
+    async fn announce(&mut self, set: &ChangeSet) -> Result<(), Halt> {
+        let (root, layer, set) = (self.repo.root.clone(), self.layer.clone(), set.clone());
+        let parts = tokio::task::spawn_blocking(move || changes::parts(&root, &layer, &set)).await;
+        let parts = parts.map_err(|error| Halt::ChangeSet(error.to_string()))?;
+        self.weaver.expect(parts.map_err(|error| Halt::ChangeSet(error.message))?);
+        Ok(())
+    }
+
     async fn nothing_made(&mut self, exit: Exit, finished: bool) -> Result<Flow, Halt> {
         if let Err(error) = self.write_patch_text(&[], &[]) {
             return Ok(Flow::Finish(Finish::new(Exit::Failed, error)));
@@ -195,7 +207,8 @@ impl Live {
             return self.await_orders(exit).await;
         }
         let undone = self.state.next(self.clock.now_us()) == Next::EndOfTurn(End::Undone);
-        if exit == Exit::Done && !undone {
+        // A turn that a refusal or an undo ended waits for a word of the person; it is not done.
+        if exit == Exit::Done && !undone && finished {
             self.close(Outcome::NothingToDo, "nothing was changed".to_owned()).await?;
             return Ok(Flow::Finish(Finish::new(exit, String::new())));
         }
@@ -205,7 +218,8 @@ impl Live {
                 "no extension is left: to go on, enclos run \"task\"".to_owned()
             }
             Exit::Budget => format!("enclos resume {id} --extend"),
-            _ if undone => format!("enclos resume {id} \"MESSAGE\""),
+            Exit::Interrupted => format!("enclos resume {id}"),
+            _ if undone || !finished => format!("enclos resume {id} \"MESSAGE\""),
             _ => format!("enclos resume {id}"),
         };
         Ok(Flow::Finish(Finish::new(exit, next)))
@@ -253,8 +267,10 @@ impl Live {
         flagged: Vec<String>,
         by: DecidedBy,
     ) -> Result<Flow, Halt> {
-        let chosen = changes::Chosen { files, flagged };
-        let done = accept(&self.lease, &self.clock, &self.repo.root, &self.layer, digest, &chosen, &by);
+        let chosen = changes::Chosen { files, flagged, release: None };
+        let levels = self.levels();
+        let made = Made { repo: &self.repo.root, layer: &self.layer, levels: &levels };
+        let done = accept(&self.lease, &self.clock, made, digest, &chosen, &by);
         match done {
             Ok((view, record)) => {
                 let merged = if view.merged.is_empty() { "" } else { ", some merged three-way" };
@@ -262,7 +278,7 @@ impl Live {
                 let files = if count == 1 { "file" } else { "files" };
                 self.teller
                     .notice(format!("{count} {files} applied to {}{merged}", self.repo.root.display()));
-                self.remark("changeset.applied", record).await?;
+                self.record_applied(record).await?;
                 if view.left.is_empty() {
                     self.close(Outcome::Accepted, "the change set was accepted".to_owned()).await?;
                     return Ok(Flow::Finish(Finish::new(Exit::Done, String::new())));
@@ -312,14 +328,22 @@ impl Live {
     }
 }
 
+/// Where a session's work is, and what its files know.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Made<'a> {
+    pub repo: &'a Path,
+    pub layer: &'a Path,
+    pub levels: &'a Levels,
+}
+
 /// What a session made, computed anew from its layer.
-pub(crate) fn change_set(repo: &Path, layer: &Path) -> Result<ChangeSet, ApiError> {
-    changes::build(repo, layer)
+pub(crate) fn change_set(made: Made<'_>) -> Result<ChangeSet, ApiError> {
+    changes::build(made.repo, made.layer, made.levels)
 }
 
 /// What a session made, to be shown.
-pub(crate) fn view(repo: &Path, layer: &Path) -> Result<ChangeSetView, ApiError> {
-    changes::view(repo, layer)
+pub(crate) fn view(made: Made<'_>) -> Result<ChangeSetView, ApiError> {
+    changes::view(made.repo, made.layer, made.levels)
 }
 
 /// Applies the chosen files to the person's tree, all or nothing. The intent is in the journal before the first
@@ -327,20 +351,20 @@ pub(crate) fn view(repo: &Path, layer: &Path) -> Result<ChangeSetView, ApiError>
 pub(crate) fn accept(
     lease: &Lease,
     clock: &Clock,
-    repo: &Path,
-    layer: &Path,
+    made: Made<'_>,
     digest: &Digest,
     chosen: &changes::Chosen,
     by: &DecidedBy,
 ) -> Result<(AppliedView, Facts), ApiError> {
-    let set = change_set(repo, layer)?;
+    let set = change_set(made)?;
     if set.digest != *digest {
         return Err(ApiError::new(
             Fault::Refused,
             "the change set is not the one that was shown: look at it again",
         ));
     }
-    let choice = chosen.resolve(&set)?;
+    let choice = chosen.resolve(&set, lease.session())?;
+    let released = released(lease, &set, &choice, chosen, by)?;
     let intent = enclos_store::Record {
         kind: "changeset.accepted".to_owned(),
         time_us: clock.now_us(),
@@ -349,11 +373,12 @@ pub(crate) fn accept(
             ("by", json!(by)),
             ("files", changes::names(&choice)),
             ("flagged", json!(chosen.flagged.len())),
+            ("released", released),
         ]),
         ..enclos_store::Record::default()
     };
     lease.append_wait(vec![intent]).map_err(|error| ApiError::new(Fault::Internal, error.to_string()))?;
-    let applied = changes::apply(repo, layer, &set, &choice)?;
+    let applied = changes::apply(made.repo, made.layer, &set, &choice, lease.session())?;
     let left: Vec<String> =
         set.files.iter().filter(|file| !choice.holds(&file.path)).map(|file| file.path.clone()).collect();
     let record = facts([
@@ -368,6 +393,30 @@ pub(crate) fn accept(
     let files: Vec<String> =
         applied.written.into_iter().chain(applied.removed).chain(applied.unchanged).collect();
     Ok((AppliedView { files, merged: applied.merged, left, session_state }, record))
+}
+
+/// Which of the chosen files are released, under which rule and why, for the journal.
+fn released(
+    lease: &Lease,
+    set: &ChangeSet,
+    choice: &Choice,
+    chosen: &changes::Chosen,
+    by: &DecidedBy,
+) -> Result<serde_json::Value, ApiError> {
+    let by_person = matches!(by, DecidedBy::Human(_));
+    let mut uses = Vec::new();
+    for file in set.chosen(choice) {
+        let Some(rule) = held::may_go(file, chosen.release.as_ref(), by_person)? else { continue };
+        let reason = chosen.release.as_ref().map_or("", |release| release.reason.as_str());
+        uses.push(json!({
+            "path": file.path,
+            "rule": rule,
+            "label": file.label,
+            "to": file.held.as_ref().map(|held| held.path),
+            "reason": {"bytes": reason.len(), "digest": lease.commit_key().digest(reason.as_bytes())},
+        }));
+    }
+    Ok(uses.into())
 }
 
 /// Closes a session whose loop is not at work, with its change set refused.

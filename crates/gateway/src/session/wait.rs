@@ -112,6 +112,7 @@ impl Live {
                 _ => Body::CallCanceled { of: of(call), reason: error },
             });
         }
+        self.tell_budget();
         Ok(Flow::On)
     }
 

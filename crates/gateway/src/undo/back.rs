@@ -99,6 +99,7 @@ impl Ready {
     pub(super) fn carry_out(self) -> Result<Done, Refusal> {
         let Self { back, layer, repo, wanted, spared, before } = self;
         back.carry_out(&wanted, &spared).map_err(|error| Refusal::Failed(error.to_string()))?;
+        changeset::forget_unmasked(&layer).map_err(|error| Refusal::Failed(error.to_string()))?;
         let after = changes(&repo, &layer, &spared).map_err(Refusal::Failed)?;
         let left_out = spared.into_iter().filter(|path| layer.join("upper").join(os(path)).is_dir());
         let left_out = left_out.map(|path| Name(path).shown()).collect();

@@ -45,6 +45,7 @@ impl Stubs {
             owner: None,
             layer: folder.path().join("layer"),
             hidden: Vec::new(),
+            masked: Vec::new(),
             git: None,
             mounts: Vec::new(),
             environment: vec![("PATH".to_owned(), "/workspace/stubs".to_owned())],

@@ -9,7 +9,7 @@ use rustix::net::{
     SendAncillaryMessage, SendFlags,
 };
 use std::fs::File;
-use std::io::{self, IoSlice, IoSliceMut, Read, Seek, Write};
+use std::io::{self, IoSlice, IoSliceMut, Read, Seek};
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
@@ -53,10 +53,15 @@ pub fn send(socket: impl AsFd, kind: Kind, id: u32, body: &[u8], fds: &[Borrowed
 }
 
 /// Bytes in a file in memory that nobody can change any more.
-pub fn sealed(name: &std::ffi::CStr, bytes: &[u8]) -> io::Result<OwnedFd> {
+pub fn sealed(name: &std::ffi::CStr, mut bytes: &[u8]) -> io::Result<OwnedFd> {
+    sealed_from(name, &mut bytes)
+}
+
+/// A file in memory of all that can be read, which nobody can change any more.
+pub fn sealed_from(name: &std::ffi::CStr, bytes: &mut dyn Read) -> io::Result<OwnedFd> {
     let fd = rustix::fs::memfd_create(name, MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING)?;
     let mut file = File::from(fd);
-    file.write_all(bytes)?;
+    io::copy(bytes, &mut file)?;
     file.rewind()?;
     let seals = SealFlags::SEAL | SealFlags::SHRINK | SealFlags::GROW | SealFlags::WRITE;
     rustix::fs::fcntl_add_seals(&file, seals)?;

@@ -89,6 +89,30 @@ pub enum FileOp {
     },
 }
 
+/// What the program for file operations is asked: JSON, and behind it raw bytes.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Asked {
+    /// An operation of a file tool.
+    Op(FileOp),
+    /// To put a file of the repository where it was masked. Its content is the raw bytes.
+    Reveal(Reveal),
+}
+
+/// A file or link of the repository that is to be there from now on.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Reveal {
+    /// Its path from the root of the workspace.
+    pub path: String,
+    /// Its permission bits.
+    pub mode: u32,
+    /// When it was changed: seconds and nanoseconds.
+    pub modified: (i64, u32),
+    /// It is a link, and the raw bytes are its target.
+    pub link: bool,
+}
+
 /// The answer to a [`FileOp`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "reply", rename_all = "snake_case", deny_unknown_fields)]
@@ -154,6 +178,11 @@ pub enum FileReply {
     },
     /// To `Stat`.
     Stat(Entry),
+    /// To a [`Reveal`].
+    Revealed {
+        /// Whether it is there now. If not, something else of that name was.
+        there: bool,
+    },
     /// To `Look`.
     Look {
         /// What is there, by path.

@@ -374,6 +374,7 @@ impl Held {
             owner: None,
             layer: self.layer(),
             hidden: Vec::new(),
+            masked: Vec::new(),
             git,
             mounts,
             environment,

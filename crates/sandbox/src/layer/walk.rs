@@ -3,6 +3,7 @@
 //! Directories are kept on a list of our own, so depth costs no stack. Each name is judged before it is opened, each
 //! entry by its type before its content, and content is compared in fixed buffers.
 
+use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::{self, Read};
 use std::os::fd::AsFd;
@@ -44,6 +45,7 @@ pub(super) fn walk(layer: &Layer, keep: &mut dyn FnMut(&str, bool) -> bool) -> R
     while let Some((path, below)) = walk.todo.pop() {
         walk.directory(&path, below)?;
     }
+    walk.unmasked()?;
     let mut found = walk.found;
     found.changes.sort_by(|a, b| a.path.cmp(&b.path));
     found.refused.sort();
@@ -177,6 +179,20 @@ impl Walk<'_> {
             Kind::File | Kind::Link => self.record(path, Some(entry), None, false),
             Kind::Special(special) => self.refuse(path, Reason::Special(special)),
             Kind::Whiteout => {}
+        }
+        Ok(())
+    }
+
+    /// Files that were put into the layer and are not there any more. No mark is left of them: below them is a mask.
+    fn unmasked(&mut self) -> Result<(), LayerError> {
+        let told: BTreeSet<String> = self.found.changes.iter().map(|change| change.path.clone()).collect();
+        for path in self.layer.unmasked.iter().filter(|path| !told.contains(*path)) {
+            let gone = matches!(self.upper(path)?, None | Some(Entry { kind: Kind::Whiteout, .. }));
+            if gone {
+                let before = self.base(path)?;
+                let file = before.filter(|entry| matches!(entry.kind, Kind::File | Kind::Link));
+                self.remove_if(path, file)?;
+            }
         }
         Ok(())
     }

@@ -10,6 +10,7 @@ mod git;
 mod leftovers;
 mod life;
 mod limits;
+mod masks;
 mod oci;
 mod programs;
 mod special;

@@ -112,6 +112,7 @@ impl Bench {
             owner: None,
             layer: root.path().join("layer"),
             hidden: Vec::new(),
+            masked: Vec::new(),
             git: None,
             mounts: Vec::new(),
             environment: Vec::new(),

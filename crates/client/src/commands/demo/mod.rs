@@ -88,7 +88,7 @@ where
     let exit = if yes {
         watch::follow(cx.world, cx.look, attached, signals).await?
     } else {
-        terminal::follow(cx.world, cx.look, gateway, attached, signals).await?
+        terminal::follow(cx.world, cx.look, gateway, attached, signals, false).await?
     };
     // One command was refused on purpose, so the run of a demonstration that held ends with that code.
     if exit.code() != Exit::Done.code() && exit.code() != Exit::Refused.code() {

@@ -172,7 +172,9 @@ impl<G: Gateway> Face<'_, '_, G> {
                 self.interrupt();
                 self.ask_again();
             }
-            (Purpose::Message, Said::End) if self.transcript.state == SessionState::Reviewing => {
+            (Purpose::Message, Said::End)
+                if self.transcript.state == SessionState::Reviewing && !self.parts.talks =>
+            {
                 self.ask_again();
             }
             (Purpose::Message, Said::End) => self.send(Order::Leave),
@@ -255,6 +257,11 @@ impl<G: Gateway> Face<'_, '_, G> {
                 self.send(Order::Leave);
             }
             "/stop" => self.stop(None),
+            "/review" if self.transcript.state == SessionState::Reviewing => self.review(),
+            "/review" => {
+                self.remark(text::NOTE_NO_CHANGES);
+                self.ask_again();
+            }
             "/help" => {
                 self.help();
                 self.ask_again();

@@ -148,13 +148,21 @@ impl<G: Gateway> Face<'_, '_, G> {
             self.record(&prose(&gutter, Role::Plain, &told, self.screen.width()));
             self.asked();
         } else if let Some(state) = self.due.take() {
-            if state == SessionState::Reviewing {
-                self.ask(Mode::Review(Review::new(self.changes.clone())));
-                self.asked();
-            } else {
-                self.write(Purpose::Message);
+            match state {
+                SessionState::Reviewing if self.parts.talks => {
+                    self.remark(text::NOTE_REVIEW);
+                    self.write(Purpose::Message);
+                }
+                SessionState::Reviewing => self.review(),
+                _ => self.write(Purpose::Message),
             }
         }
+    }
+
+    /// Asks what becomes of the changes.
+    pub(super) fn review(&mut self) {
+        self.ask(Mode::Review(Review::new(self.changes.clone())));
+        self.asked();
     }
 
     fn ask_card(&mut self, approval: String, card: &Card) {

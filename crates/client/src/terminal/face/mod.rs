@@ -76,6 +76,8 @@ pub(crate) struct Parts<'f, 'w, G> {
     pub(crate) guard: Guard,
     /// Where keys go.
     pub(crate) to: UnboundedSender<Input>,
+    /// Whether it is a conversation: a change set that waits does not take the keys of the next message.
+    pub(crate) talks: bool,
 }
 
 /// The terminal of one run.
@@ -179,9 +181,8 @@ impl<'f, 'w, G: Gateway> Face<'f, 'w, G> {
         match (self.forced, self.finished) {
             (Some(exit), _) => Ok(exit),
             (None, Some(code)) => Ok(Exit::Passed(code)),
-            (None, None) => {
-                Err(CommandError::new(Fault::Unreachable, text::STREAM_CUT).hint(text::HINT_RESUME))
-            }
+            (None, None) => Err(CommandError::new(Fault::Unreachable, text::STREAM_CUT)
+                .hint(text::hint_resume(self.parts.session.as_str()))),
         }
     }
 

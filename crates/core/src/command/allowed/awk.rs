@@ -2,6 +2,7 @@
 
 use super::{harmless, unknown_option};
 use crate::command::argument::Argument;
+use crate::command::carriers::is_descriptor;
 use crate::command::finding::Finding;
 use crate::command::options::{self, Options, Style};
 
@@ -64,6 +65,30 @@ pub(in crate::command) fn commands(arguments: &[Argument]) -> Vec<String> {
         }
     }
     commands
+}
+
+/// Whether its program comes from its input.
+pub(in crate::command) fn is_fed(arguments: &[Argument]) -> bool {
+    const FILES: [&str; 5] = ["-f", "-E", "--file", "--exec", "--include"];
+    let pair = |pair: &[Argument]| match pair {
+        [option, file] => {
+            option.literal().is_some_and(|option| FILES.contains(&option)) && is_descriptor(file)
+        }
+        _ => false,
+    };
+    let attached = |argument: &Argument| {
+        let text = argument.emptied();
+        let value = FILES.iter().find_map(|option| text.strip_prefix(option));
+        let value =
+            value.map(|value| value.strip_prefix('=').unwrap_or(value)).filter(|value| !value.is_empty());
+        value.is_some_and(|value| is_descriptor(&Argument::text(value, argument.place)))
+    };
+    arguments.windows(2).any(pair) || arguments.iter().any(attached)
+}
+
+/// Whether a program starts a process.
+pub(in crate::command) fn starts(program: &str) -> bool {
+    program.contains("system") || program.replace("||", "").contains('|')
 }
 
 fn leading_string(text: &str) -> Option<String> {

@@ -11,9 +11,9 @@ mod sed;
 mod table;
 mod variables;
 
-pub(super) use awk::commands as awk_commands;
+pub(super) use awk::{commands as awk_commands, is_fed as awk_is_fed, starts as awk_starts};
 pub(super) use find::read as find;
-pub(super) use sed::script as sed_script;
+pub(super) use sed::{ALL as SED_OPTIONS, script as sed_script};
 pub(super) use variables::{evaluates, takes_names};
 
 use super::argument::Argument;
@@ -55,10 +55,15 @@ pub(super) fn check(name: &str, arguments: &[Argument]) -> Option<Finding> {
     match name {
         "git" => Some(git::check(arguments)),
         "sed" => Some(sed::check(arguments)),
-        "awk" | "gawk" | "mawk" | "nawk" => Some(awk::check(arguments)),
+        _ if is_awk(name) => Some(awk::check(arguments)),
         _ => builtins::check(name, arguments)
             .or_else(|| table::find(name).map(|program| fits(name, program, arguments))),
     }
+}
+
+/// Whether a program of this name is an `awk`.
+pub(super) fn is_awk(name: &str) -> bool {
+    matches!(name, "awk" | "gawk" | "mawk" | "nawk")
 }
 
 fn fits(name: &str, program: &Program, arguments: &[Argument]) -> Finding {

@@ -15,7 +15,7 @@ const OPTIONS: Options = Options {
 };
 
 /// All options of `sed`.
-const ALL: Options = Options {
+pub(in crate::command) const ALL: Options = Options {
     flags: "nrEsuzb",
     valued: "elf",
     optional: "i",

@@ -39,8 +39,13 @@ pub(super) fn carried<'a>(name: &str, arguments: &'a [Argument]) -> Vec<Carried<
 
 /// Whether the value of a variable of this name is a command that another program runs.
 pub(super) fn variable(name: &str) -> bool {
-    const NAMES: [&str; 12] = [
+    const NAMES: [&str; 17] = [
         "PROMPT_COMMAND",
+        "PS0",
+        "PS1",
+        "PS4",
+        "CC",
+        "CXX",
         "PAGER",
         "MANPAGER",
         "EDITOR",
@@ -136,6 +141,15 @@ fn take<'a>(way: Way, value: &str, argument: &'a Argument, found: &mut Vec<Carri
         Way::AfterColon => {
             let rest = value.split_once(':').map_or(value, |(_, rest)| rest);
             found.push(Carried::Guess(rest.trim_start_matches([';', '\t', '@', '-']).to_owned(), argument));
+            if let Some((_, called)) = value.split_once("$(shell ") {
+                found.push(Carried::Guess(called.trim_end_matches(')').to_owned(), argument));
+            }
+        }
+        Way::GuessAfterEquals => {
+            if let Some((_, rest)) = value.split_once('=') {
+                let words = rest.replace(['"', '\'', '[', ']', ','], " ");
+                found.push(Carried::Guess(words, argument));
+            }
         }
         Way::AfterEquals => {
             if let Some((_, rest)) = value.split_once('=') {

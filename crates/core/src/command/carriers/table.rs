@@ -21,6 +21,8 @@ pub(super) enum Way {
     AfterColon,
     /// What stands behind the first `=`.
     AfterEquals,
+    /// What stands behind the first `=` may go to a shell: a text, or the words of a list.
+    GuessAfterEquals,
 }
 
 /// Options and operands of some programs, and what becomes of them.
@@ -92,7 +94,15 @@ pub(super) static CARRIERS: &[Carrier] = &[
         )
     },
     Carrier { way: Way::Behind, ..words(&["gdb"], &["--args", "-args"]) },
-    options(&["capsh"], "c", ""),
+    options(&["sort"], "", "compress-program"),
+    options(&["wget"], "", "use-askpass"),
+    options(&["nc", "netcat", "ncat"], "ec", "exec sh-exec"),
+    Carrier { operands: true, way: Way::After(&["exec:", "system:", "shell:"]), ..words(&["socat"], &[]) },
+    Carrier { way: Way::Guess, ..options(&["fzf", "sk"], "", "preview") },
+    options(&["nix-shell"], "", "run command"),
+    Carrier { way: Way::Behind, ..words(&["nix"], &["-c", "--command"]) },
+    options(&["dtrace", "bpftrace"], "c", ""),
+    Carrier { way: Way::AfterBang, ..options(&["mutt", "neomutt", "lftp", "ftp", "ncftp"], "ec", "") },
     Carrier { way: Way::AfterBang, ..options(&["emacs", "emacsclient"], "", "eval execute") },
     Carrier { way: Way::After(&["\\!"]), ..options(&["psql", "pgcli"], "c", "command") },
     Carrier { way: Way::After(&["\\!", "system "]), ..options(&["mysql", "mariadb"], "e", "execute") },
@@ -119,11 +129,13 @@ pub(super) static CARRIERS: &[Carrier] = &[
     Carrier { operands: true, ..words(&["concurrently"], &[]) },
     Carrier { way: Way::Guess, ..options(&["nodemon", "watchexec", "cargo-watch"], "xs", "exec shell") },
     Carrier { way: Way::Guess, ..options(&["cargo"], "s", "shell") },
+    Carrier { way: Way::GuessAfterEquals, ..options(&["cargo"], "", "config") },
+    options(&["npm", "pnpm", "yarn"], "", "script-shell"),
     Carrier { way: Way::AfterColon, ..options(&["make", "gmake"], "", "eval") },
     Carrier { attached: &["SHELL="], way: Way::Guess, ..words(&["make", "gmake"], &[]) },
     options(TERMINALS, "e", "command"),
     Carrier { operands: true, way: Way::Guess, ..words(TMUX, &["-c"]) },
-    options(&["runuser", "sg"], "c", "command session-command"),
+    options(&["sg"], "c", "command session-command"),
     options(&["start-stop-daemon"], "ax", "startas exec"),
     options(&["split"], "", "filter"),
     options(&["fish", "nu", "elvish", "xonsh"], "", "command commands init-command"),

@@ -1,9 +1,10 @@
 //! Writes to devices, by the programs whose operands or options name what they write.
 
 use super::{head, operands};
+use crate::command::allowed::SED_OPTIONS;
 use crate::command::argument::Argument;
 use crate::command::finding::Finding;
-use crate::command::options::{self, Options, Style};
+use crate::command::options::{self, Name, Options, Style};
 use crate::command::paths::{Directory, Path};
 
 /// Programs that write to every operand.
@@ -74,7 +75,7 @@ const OUTPUTS: [(&str, &str, &str); 20] = [
 pub(super) fn is_listed(name: &str) -> bool {
     let option = OUTPUTS.iter().any(|(program, ..)| *program == name);
     let second = SECOND.iter().any(|(program, _)| *program == name);
-    DISKS.contains(&name) || ALL.contains(&name) || LAST.contains(&name) || option || second
+    name == "sed" || DISKS.contains(&name) || ALL.contains(&name) || LAST.contains(&name) || option || second
 }
 
 /// A write to a device is refused; one to a file of the system asks, as a redirection to it does.
@@ -86,7 +87,7 @@ pub(super) fn refused(name: &str, arguments: &[Argument], directories: &[Directo
     if writes(Path::is_device) {
         return Some(device(name));
     }
-    writes(Path::is_system_file)
+    writes(Path::is_of_system)
         .then(|| Finding::asks("command.ask.target", format!("`{name}` writes to a file of the system.")))
 }
 
@@ -112,6 +113,8 @@ fn written(name: &str, arguments: &[Argument], seen: &Seen<'_>) -> bool {
         operands(arguments).any(hits)
     } else if let Some((_, options)) = SECOND.iter().find(|(program, _)| *program == name) {
         second(arguments, options).is_some_and(hits)
+    } else if name == "sed" {
+        edited(arguments).any(hits)
     } else {
         let last = LAST.contains(&name) && operands(arguments).last().is_some_and(hits);
         last || OUTPUTS
@@ -119,6 +122,16 @@ fn written(name: &str, arguments: &[Argument], seen: &Seen<'_>) -> bool {
             .filter(|(program, ..)| *program == name)
             .any(|(_, short, long)| output_option(arguments, short, long, seen))
     }
+}
+
+/// The files that a `sed` edits in place.
+fn edited(arguments: &[Argument]) -> impl Iterator<Item = &Argument> {
+    let given = options::read(arguments, &SED_OPTIONS, Style::Throughout);
+    let in_place = given.has(Name::Short('i')) || given.has(Name::Long("in-place"));
+    let scripts = [Name::Short('e'), Name::Short('f'), Name::Long("expression"), Name::Long("file")];
+    let script = usize::from(!scripts.iter().any(|name| given.has(*name)));
+    let files = given.operands.into_iter().skip(script).filter(move |_| in_place);
+    files.filter_map(|at| arguments.get(at))
 }
 
 /// The second operand; the last, where the options cannot be told.

@@ -9,8 +9,9 @@ mod program;
 mod redirect;
 mod shell;
 mod unseen;
+mod values;
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
 use super::argument::{self, Argument};
@@ -51,6 +52,8 @@ pub(super) struct Judge<'r> {
     room: usize,
     /// Variables that hold what nobody has seen.
     unseen: HashSet<String>,
+    /// Values that the text gives variables.
+    values: HashMap<String, values::Values>,
 }
 
 /// Reads and judges `text`.
@@ -70,6 +73,7 @@ pub(super) fn judge_counting(text: &str, rules: &Rules<'_>) -> (Reading, usize) 
         lost: false,
         room: BRACE_ROOM + text.len(),
         unseen: HashSet::new(),
+        values: HashMap::new(),
     };
     let unreadable = parse::program(&mut judge.script, 0, Piped::No).and_then(|()| judge.run()).err();
     let steps = judge.script.steps;
@@ -110,6 +114,7 @@ impl Judge<'_> {
         loop {
             let commands = std::mem::take(&mut self.script.commands);
             self.note_unseen(&commands);
+            self.note_values(&commands);
             for command in commands {
                 self.script.guessing = self.script.is_guess(command.place.text);
                 self.names.of(&command);
@@ -218,10 +223,10 @@ impl Judge<'_> {
             [only] => only.literal(),
             _ => None,
         };
+        if let ([value], true) = (values.as_slice(), carriers::variable(&assignment.name)) {
+            self.guess(value.emptied().trim_start_matches('|'), value.place)?;
+        }
         let mut finding = if ask::carries_code(&assignment.name, known) {
-            if let ([value], true) = (values.as_slice(), carriers::variable(&assignment.name)) {
-                self.guess(value.emptied().trim_start_matches('|'), value.place)?;
-            }
             loader(&assignment.name)
         } else {
             Finding::contained(

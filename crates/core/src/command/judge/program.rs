@@ -4,6 +4,7 @@ use super::Judge;
 use super::fed::decides_by_input;
 use super::line::{Context, Gathered, Line, base_name, unknown};
 use super::shell::{run_time_code, takes_code};
+use super::values;
 use crate::command::allowed;
 use crate::command::argument::Argument;
 use crate::command::ask;
@@ -39,6 +40,10 @@ impl<'r> Judge<'r> {
             "find" => {
                 let found = allowed::find(rest, &self.directories);
                 gathered.add(found.finding);
+                let put = self.by_values(rest, |put| Some(allowed::find(put, &self.directories).finding));
+                if let Some(finding) = put {
+                    gathered.add(finding);
+                }
                 if found.commands.iter().any(|command| is_put_together(command)) {
                     let reason = "What is run is known at run time only, from the names of files.";
                     gathered.add(Finding::asks("command.ask.dynamic", reason));
@@ -87,6 +92,9 @@ impl<'r> Judge<'r> {
                     self.sed(rest, line.piped, context, gathered)?;
                 }
                 self.read_again(name, rest, gathered)?;
+                if allowed::is_awk(name) {
+                    self.awk(rest, line.piped, context, gathered)?;
+                }
                 self.fed_lines(name, context)?;
             }
         }
@@ -131,7 +139,8 @@ impl<'r> Judge<'r> {
             return self.spend(1);
         }
         let each = |argument: &Argument| OPERAND_STEPS * argument.atoms.len() + argument.known();
-        self.spend(rest.iter().map(each).sum::<usize>() * self.directories.len())
+        let turns = if self.has_values(rest) { 1 + values::MAX_VALUES } else { 1 };
+        self.spend(rest.iter().map(each).sum::<usize>() * self.directories.len() * turns)
     }
 
     fn look_anywhere(&mut self, name: &str, rest: &[Argument]) -> Result<Option<Finding>, Unreadable> {
@@ -140,7 +149,14 @@ impl<'r> Judge<'r> {
     }
 
     pub(super) fn refused(&self, name: &str, rest: &[Argument]) -> Option<Finding> {
-        families::refused(&name.to_ascii_lowercase(), rest, &self.directories)
+        let name = name.to_ascii_lowercase();
+        let plain = families::refused(&name, rest, &self.directories);
+        let put = || self.refused_by_values(&name, rest);
+        match plain {
+            Some(finding) if finding.weight == Weight::Refused => Some(finding),
+            Some(finding) => Some(put().map_or(finding.clone(), |put| finding.and(put))),
+            None => put(),
+        }
     }
 
     /// Looks for the families at every place of a command line that is not understood, and for shells with a text
@@ -202,7 +218,7 @@ impl<'r> Judge<'r> {
         gathered: &mut Gathered<'_>,
     ) -> Result<(), Unreadable> {
         let commands = match name {
-            "awk" | "gawk" | "mawk" | "nawk" => allowed::awk_commands(rest),
+            _ if allowed::is_awk(name) => allowed::awk_commands(rest),
             _ => Vec::new(),
         };
         if let Some(first) = rest.first() {

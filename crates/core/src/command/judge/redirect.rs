@@ -59,8 +59,15 @@ impl Judge<'_> {
 
     /// What writing to `target` weighs; nothing for `/dev/null` and its like.
     fn written_to(&self, target: &Argument) -> Option<Finding> {
+        let device = || Finding::refused("command.refused.device", "It writes to a device under `/dev`.");
+        let written = |put: &[Argument]| {
+            put.iter().any(|target| families::writes_device(target, &self.directories)).then(device)
+        };
+        if let Some(finding) = self.by_values(std::slice::from_ref(target), written) {
+            return Some(finding);
+        }
         if families::writes_device(target, &self.directories) {
-            return Some(Finding::refused("command.refused.device", "It writes to a device under `/dev`."));
+            return Some(device());
         }
         if target.dynamics().any(|dynamic| dynamic.nature == Nature::Process) {
             return Some(Finding::contained("command.ask.redirect", "It writes to another command."));

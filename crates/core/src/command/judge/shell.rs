@@ -135,6 +135,34 @@ impl Judge<'_> {
         Ok(())
     }
 
+    /// `awk`: a program that it is fed, and values that its program may hand to a shell.
+    pub(super) fn awk(
+        &mut self,
+        rest: &[Argument],
+        piped: Piped,
+        context: Context<'_>,
+        gathered: &mut Gathered<'_>,
+    ) -> Result<(), Unreadable> {
+        let mut programs: Vec<Argument> = Vec::new();
+        if allowed::awk_is_fed(rest) {
+            gathered.add(Self::interpreter("awk", &[], piped, context.input));
+            let texts = self.input_texts(context).into_iter();
+            programs.extend(texts.map(|(text, place)| Argument::text(&text, place)));
+            for text in allowed::awk_commands(&programs) {
+                self.guess(&text, context.command.place)?;
+            }
+        }
+        let starts = |argument: &Argument| allowed::awk_starts(&argument.emptied());
+        if rest.iter().chain(&programs).any(starts) {
+            for argument in rest {
+                if let Some((_, value)) = argument.emptied().split_once('=') {
+                    self.guess(value, argument.place)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
     /// The texts that feed the standard input of a shell.
     pub(super) fn fed(
         &mut self,

@@ -57,6 +57,8 @@ pub(super) struct Parser<'s> {
     quotes: HashMap<usize, usize>,
     /// Where the commands of the innermost substitution begin.
     head: Option<usize>,
+    /// Subscripts of an array's elements that are open.
+    elements: usize,
 }
 
 /// Reads the text with index `id` of `script` as a whole program.
@@ -92,6 +94,7 @@ impl<'s> Parser<'s> {
             counting: 0,
             quotes: HashMap::new(),
             head: None,
+            elements: 0,
         }
     }
 
@@ -250,6 +253,7 @@ impl<'s> Parser<'s> {
     fn command(&mut self) -> Read<()> {
         self.check_steps()?;
         self.skip_blank();
+        self.check_bracket()?;
         if self.at_compound() {
             return self.compound_with_redirects();
         }

@@ -161,7 +161,9 @@ impl Parser<'_> {
                 Some(b'[') => {
                     let start = self.pos;
                     self.pos += 1;
+                    self.elements += 1;
                     self.group(Bracket::Subscript)?;
+                    self.elements -= 1;
                     let mut word = self.word(Form::Value)?;
                     word.place = self.place(start);
                     values.push(word);

@@ -30,6 +30,7 @@ pub(super) fn push_quoted(parts: &mut Vec<Part>, text: &str) {
 impl Parser<'_> {
     pub(super) fn word(&mut self, form: Form) -> Read<Word> {
         self.check_steps()?;
+        self.check_bracket()?;
         let start = self.pos;
         let mut parts = Vec::new();
         while let Some(byte) = self.peek() {
@@ -65,6 +66,16 @@ impl Parser<'_> {
         }
         self.note(start, &parts);
         Ok(Word { place: self.place(start), parts })
+    }
+
+    /// Where a subscript of an array's element is open, bash looks for its end with the element's rules still in force:
+    /// in a substitution there a word that begins `[` reaches to its `]`, over blanks, quotes and the end of the
+    /// substitution. What then runs is not what stands there.
+    pub(super) fn check_bracket(&mut self) -> Read<()> {
+        if self.elements > 0 && self.peek() == Some(b'[') {
+            return self.refuse("a word begins with `[` in the subscript of an array's element");
+        }
+        Ok(())
     }
 
     /// Keeps the text from `start` to here in mind if it runs something when it is evaluated later.

@@ -115,7 +115,9 @@ pub(super) fn changes(old: &Policy, new: &Policy) -> Vec<CellChange> {
     let rules: Vec<&Rule> = [old, new].into_iter().flat_map(rules_of).collect();
     let places = told_apart(&rules);
     let mut out = Vec::new();
-    for probe in probes(&rules).into_iter().chain(witnesses(old, new)) {
+    let mut known = BTreeSet::new();
+    let all = probes(&rules).into_iter().chain(witnesses(old, new));
+    for probe in all.filter(|probe| known.insert((probe.seen, probe.name.clone()))) {
         let mut alike: BTreeMap<(Answer, Answer), Vec<Cell>> = BTreeMap::new();
         for ((role, surface), stands_for) in &places {
             let caller = Caller { tool: &probe.tool, role: *role, surface: *surface };
@@ -154,7 +156,6 @@ fn on_arguments<'p>(old: &'p Policy, new: &'p Policy) -> impl Iterator<Item = (&
 
 /// The calls that the rules on arguments speak of.
 fn witnesses(old: &Policy, new: &Policy) -> Vec<Probe> {
-    let mut known = BTreeSet::new();
     let calls = on_arguments(old, new).flat_map(|(layer, rule)| {
         let seen = if rule.command.is_empty() { Seen::Call } else { Seen::Command };
         witness::calls(layer, rule).into_iter().map(move |call| (seen, call))
@@ -164,7 +165,7 @@ fn witnesses(old: &Policy, new: &Policy) -> Vec<Probe> {
         let name = command.map_or_else(|| format!("{} {args}", class_of(&tool)), str::to_owned);
         Probe { seen, name, tool, args: Some(args) }
     };
-    calls.map(probe).filter(|probe| known.insert((probe.seen, probe.name.clone()))).collect()
+    calls.map(probe).collect()
 }
 
 /// A tool, with its class where that is not known by its name.

@@ -1,5 +1,5 @@
 //! The file operations: a program of its own, started for each by the init in a child that is confined to the workspace
-//! and `/tmp` already. What is asked lies in a sealed file in memory; the answer goes into a pipe: a length, then JSON,
+//! and `/tmp` already. What is asked lies in a sealed file in memory, as a length, JSON and raw bytes; the answer goes into a pipe: a length, then JSON,
 //! then raw bytes. It starts nothing and keeps nothing.
 mod delete;
 mod list;
@@ -7,10 +7,11 @@ mod look;
 mod nearest;
 mod path;
 mod read;
+mod reveal;
 mod search;
 mod write;
 
-use enclos_init::file::{Fault, FaultKind, FileOp, FileReply};
+use enclos_init::file::{Asked, Fault, FaultKind, FileOp, FileReply};
 use enclos_init::wire::{ANSWER_FD, REQUEST_FD, UNCONFINED};
 use enclos_init::{channel, sys};
 use std::fs::File;
@@ -33,16 +34,24 @@ fn main() -> ExitCode {
     // SAFETY: as above, the pipe for the answer.
     let pipe = File::from(unsafe { OwnedFd::from_raw_fd(ANSWER_FD) });
     let answer = match understand(request) {
-        Ok(op) => execute(&op),
+        Ok((Asked::Op(op), _)) => execute(&op),
+        Ok((Asked::Reveal(what), content)) => reveal::reveal(&what, content),
         Err(error) => Err(fault(FaultKind::BadArgument, format!("the operation is unknown: {error}"))),
     };
     if send(pipe, answer).is_ok() { ExitCode::SUCCESS } else { ExitCode::from(126) }
 }
 
-fn understand(request: File) -> io::Result<FileOp> {
+/// What is asked, and the request with its raw bytes still to be read.
+fn understand(mut request: File) -> io::Result<(Asked, File)> {
+    let mut length = [0; 8];
+    request.read_exact(&mut length)?;
     let mut body = Vec::new();
-    request.take(LONGEST).read_to_end(&mut body)?;
-    Ok(serde_json::from_slice(&body)?)
+    let length = u64::from_le_bytes(length);
+    let read = (&request).take(length.min(LONGEST)).read_to_end(&mut body)?;
+    if read as u64 != length {
+        return Err(io::ErrorKind::UnexpectedEof.into());
+    }
+    Ok((serde_json::from_slice(&body)?, request))
 }
 
 fn send(mut pipe: File, answer: Answer) -> io::Result<()> {
