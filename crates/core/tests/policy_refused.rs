@@ -243,3 +243,28 @@ fn a_rule_that_some_call_can_obey_is_taken() {
     let above = format!("[[rule]]\n{}", when("delete", "prefix = \"a\"", "disabled"));
     below(&above, &when("write", "prefix = \"a\"", "allow")).unwrap();
 }
+
+#[test]
+fn a_rule_on_what_nobody_sees_or_no_call_has_is_refused() {
+    for (rule, why) in [
+        ("command = [\"car\u{200b}go\"]\nverdict = \"disabled\"", "nobody sees"),
+        ("command = [\"git\", \"pu\u{ad}sh\"]\nverdict = \"disabled\"", "nobody sees"),
+        (
+            "tool = \"write\"\nwhen = [{ pointer = \"/path~2\", equals = \"x\" }]\nverdict = \"disabled\"",
+            "written `~0`",
+        ),
+        (
+            "tool = \"x/y\"\nwhen = [{ pointer = \"/a~\", equals = \"x\" }]\nverdict = \"disabled\"",
+            "written `~0`",
+        ),
+        (
+            "tool = \"write\"\nwhen = [{ pointer = \"/path/0\", equals = \"x\" }]\nverdict = \"disabled\"",
+            "nothing inside",
+        ),
+    ] {
+        let told = of_rule(rule);
+        assert!(told.contains(why), "{rule}: {told}");
+    }
+    let inside = "tool = \"x/y\"\nwhen = [{ pointer = \"/a~1b/0\", equals = \"x\" }]\nverdict = \"disabled\"";
+    assert_eq!(of_rule(inside), "taken");
+}

@@ -1,3 +1,5 @@
+//! Answers, exports and pictures of lineage, on stores that the tests fill.
+
 use std::path::{Path, PathBuf};
 
 use enclos_core::ids::{Digest, SessionId};

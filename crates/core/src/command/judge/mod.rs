@@ -14,6 +14,8 @@ mod values;
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
+pub(crate) use line::is_invisible;
+
 use super::argument::{self, Argument};
 use super::ask;
 use super::carriers;
