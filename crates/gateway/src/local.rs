@@ -482,7 +482,8 @@ impl Gateway for Local {
                 ApiError::new(Fault::Usage, message).hint("run a session instead: enclos run \"task\"")
             );
         }
-        let target = machine::Target { repo: &repo, home: self.home(), uid: self.person.uid };
+        let state = self.places.state().to_path_buf();
+        let target = machine::Target { repo: &repo, home: self.home(), uid: self.person.uid, state };
         machine::run(&policy, &self.config, &target, request, output)
     }
 

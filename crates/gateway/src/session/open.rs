@@ -385,7 +385,7 @@ async fn assemble(
     let weaver = Weaver::of_store(&opening.store, lease.session().clone(), opening.person.user.clone())
         .map_err(|error| internal(&error))?;
     let mut live = Live {
-        weaver,
+        weaver: Box::new(weaver),
         shown: Phase::Closed(Outcome::Failed),
         clock: opening.clock,
         lease,

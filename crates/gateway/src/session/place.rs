@@ -29,8 +29,7 @@ pub(super) struct Placed {
 
 /// What the session is not shown until it knows as much, and the git directory for it.
 pub(super) fn masks(opening: &Opening, layer: &Path, shown: &Shown) -> Result<(Masks, History), ApiError> {
-    let folder = layer.parent().unwrap_or(layer);
-    let desk = Desk { state: Some(opening.store.dir()), folder };
+    let desk = Desk { state: opening.store.dir(), layer };
     let (masks, history) = Masks::of(&opening.repo, shown, &opening.policy, desk)?;
     Ok((masks.again(layer)?, history))
 }
