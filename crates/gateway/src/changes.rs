@@ -258,6 +258,7 @@ fn reason(reason: changeset::Reason) -> &'static str {
         Reason::Redirect => "it carries a mark that the workspace never writes",
         Reason::TooLong => "its path is too long",
         Reason::Unreadable => "it cannot be read",
+        Reason::TooLarge => "it is too large: with it the changes would have over 16 GiB, holes counted",
     }
 }
 

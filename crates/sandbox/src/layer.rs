@@ -39,6 +39,9 @@ pub(crate) use upper::open_beneath;
 
 /// The most entries of both trees that one walk looks at.
 pub const MAX_ENTRIES: usize = 1_000_000;
+/// Bytes that the changed files of one walk may have together, holes counted: a file of nothing but a hole takes no disk inside,
+/// and would fill the person's.
+pub const MAX_BYTES: u64 = 16 << 30;
 
 /// The tree below, the layer above it, and what was hidden of the tree.
 #[derive(Debug)]
@@ -83,6 +86,8 @@ pub enum Reason {
     TooLong,
     /// A file that its owner may not read.
     Unreadable,
+    /// A file with which the changed files would have more than [`MAX_BYTES`].
+    TooLarge,
 }
 
 impl fmt::Display for Reason {
@@ -97,6 +102,7 @@ impl fmt::Display for Reason {
             Self::Redirect => "a redirection mark, which the workspace never writes",
             Self::TooLong => "a path that is too long",
             Self::Unreadable => "a file that cannot be read",
+            Self::TooLarge => "a file that is too large, holes counted",
         })
     }
 }

@@ -190,6 +190,27 @@ fn what_cannot_travel_is_refused_by_name() {
 }
 
 #[test]
+fn files_of_nothing_but_holes_are_refused_before_they_fill_a_disk() {
+    let bench = Bench::new();
+    bench.base("c", "c\n");
+    for name in ["a", "b", "c", "small"] {
+        bench.upper(name, "x");
+        let long = if name == "small" { 5 } else { 9 << 30 };
+        fs::File::options()
+            .write(true)
+            .open(bench.at(&format!("layer/upper/{name}")))
+            .unwrap()
+            .set_len(long)
+            .unwrap();
+    }
+    let found = bench.walk();
+    let names: Vec<&str> = found.changes.iter().map(|change| change.path.as_str()).collect();
+    assert_eq!((names.len(), names.contains(&"small")), (2, true), "{names:?}");
+    let reasons: Vec<_> = refusals(&found).into_iter().map(|(_, reason)| reason).collect();
+    assert_eq!(reasons, [Reason::TooLarge, Reason::TooLarge]);
+}
+
+#[test]
 fn a_git_directory_with_anything_in_it_is_refused_even_at_the_root() {
     let bench = Bench::new();
     bench.base(".git/config", "x");

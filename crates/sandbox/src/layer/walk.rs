@@ -13,7 +13,7 @@ use rustix::io::Errno;
 
 use super::names::{is_git_name, names_git};
 use super::tree::{Entry, Kind, PATH_MAX};
-use super::{Changes, Layer, LayerError, MAX_ENTRIES, RawChange, Reason, Refused};
+use super::{Changes, Layer, LayerError, MAX_BYTES, MAX_ENTRIES, RawChange, Reason, Refused};
 
 /// Bytes read at a time from each side of a comparison.
 const CHUNK: usize = 64 * 1024;
@@ -35,13 +35,15 @@ struct Walk<'a> {
     keep: &'a mut dyn FnMut(&str, bool) -> bool,
     found: Changes,
     seen: usize,
+    /// What the changed files have together.
+    bytes: u64,
     todo: Vec<(String, Below)>,
 }
 
 /// Walks a layer to its end.
 pub(super) fn walk(layer: &Layer, keep: &mut dyn FnMut(&str, bool) -> bool) -> Result<Changes, LayerError> {
     let todo = vec![(String::new(), Below::Merged)];
-    let mut walk = Walk { layer, keep, found: Changes::default(), seen: 0, todo };
+    let mut walk = Walk { layer, keep, found: Changes::default(), seen: 0, bytes: 0, todo };
     while let Some((path, below)) = walk.todo.pop() {
         walk.directory(&path, below)?;
     }
@@ -155,7 +157,7 @@ impl Walk<'_> {
             Some(Kind::File | Kind::Link) => {
                 if !(self.keep)(path, false) {
                     self.found.left_out += 1;
-                } else if self.differs(path, before, after)? {
+                } else if self.differs(path, before, after)? && self.has_room(path, Some(after)) {
                     self.found.changes.push(RawChange {
                         path: path.to_owned(),
                         before,
@@ -274,10 +276,24 @@ impl Walk<'_> {
     /// Adds a change that needs no comparison.
     fn record(&mut self, path: &str, before: Option<Entry>, after: Option<Entry>, hidden: bool) {
         if (self.keep)(path, false) {
+            if !self.has_room(path, after) {
+                return;
+            }
             self.found.changes.push(RawChange { path: path.to_owned(), before, after, hidden });
         } else {
             self.found.left_out += 1;
         }
+    }
+
+    /// Counts a changed file's bytes, or refuses it.
+    fn has_room(&mut self, path: &str, after: Option<Entry>) -> bool {
+        let size = after.filter(|entry| entry.kind == Kind::File).map_or(0, |entry| entry.size);
+        if size > MAX_BYTES - self.bytes {
+            self.refuse(path, Reason::TooLarge);
+            return false;
+        }
+        self.bytes += size;
+        true
     }
 
     /// Adds a refusal.
