@@ -410,8 +410,8 @@ fn a_command_goes_to_the_background_with_or_without_a_name_of_its_own() {
 #[test]
 fn what_goes_on_rewriting_a_file_does_not_change_what_was_shown() {
     let world = World::new();
-    let rewrite = "trap '' TERM HUP INT; (setsid bash -c 'trap \"\" TERM; while :; do date +%s%N > hello.txt; sleep 0.01; done' &); \
-                   while :; do date +%s%N > made.txt; sleep 0.01; done";
+    let rewrite = "trap '' TERM HUP INT; (setsid bash -c 'trap \"\" TERM; while :; do date +%s%N > .h; mv .h hello.txt; sleep 0.01; done' &); \
+                   while :; do date +%s%N > .m; mv .m made.txt; sleep 0.01; done";
     let turns = [
         turn(&[start("writer", rewrite)]),
         turn(&[look(json!({"action": "wait", "name": "writer", "seconds": 1}))]),

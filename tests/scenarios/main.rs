@@ -17,6 +17,7 @@ mod journal;
 mod killed;
 mod lab;
 mod labels;
+mod lineage;
 mod loops;
 mod masks;
 mod policies;

@@ -86,7 +86,7 @@ fn an_example_that_its_rule_does_not_decide_is_refused() {
     let error = load("match = [\"cargo build\"]").unwrap_err().to_string();
     assert_eq!(
         error,
-        "p:2: the rule `t` does not match its example `cargo build`: mend the rule or the example"
+        "p:2: the rule `t` does not match its `match` example `cargo build`: mend the rule or the example"
     );
     assert!(load("not_match = [\"cargo test -p x\"]").is_err());
 }

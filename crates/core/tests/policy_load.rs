@@ -166,12 +166,12 @@ fn examples_are_held_against_their_rule() {
     load(&rule("not_match = [{ args = { path = \"a\" } }, { args = { path = \"src/../a\" } }]")).unwrap();
     assert_eq!(
         said(&rule("match = [{ args = { path = \"lib/a\" } }]")),
-        "project.toml:2: the rule `src` does not match its example `write` with `{\"path\":\"lib/a\"}`: mend the rule \
+        "project.toml:2: the rule `src` does not match its `match` example `write` with `{\"path\":\"lib/a\"}`: mend the rule \
          or the example"
     );
     assert!(
         said(&rule("not_match = [{ args = { path = \"src/a\" } }]"))
-            .contains("the rule `src` matches its example")
+            .contains("the rule `src` matches its `not_match` example")
     );
     assert!(said(&rule("match = [\"src/a\"]")).contains("write a table with `tool` and `args`"));
     assert!(

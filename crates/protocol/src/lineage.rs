@@ -136,6 +136,8 @@ pub struct Verified {
     pub records: u64,
     /// Records that are withheld.
     pub withheld: u64,
+    /// Records whose journal is withheld: the signature alone vouches for them.
+    pub unproven: u64,
     /// Journal entries that were checked.
     pub entries: u64,
     /// Whose key signed it: `given`, `this gateway` or `its own`, which proves nothing of who signed.

@@ -19,7 +19,7 @@ const SAMPLES: usize = 200;
 fn main() {
     let mut words = std::env::args().skip(1);
     let folder = words.next().expect("a folder was expected");
-    let records: u64 = words.next().map_or(10_000_000, |word| word.parse().expect("a number was expected"));
+    let records: i64 = words.next().map_or(10_000_000, |word| word.parse().expect("a number was expected"));
     let dir = Path::new(&folder).join("lineage-scale");
     std::fs::create_dir_all(&dir).expect("the folder can be made");
     let outcome = std::panic::catch_unwind(|| measure(&dir, records));
@@ -30,13 +30,13 @@ fn main() {
     }
 }
 
-fn name(session: u64) -> SessionId {
+fn name(session: i64) -> SessionId {
     SessionId::new(format!("sess_{session:026}"))
 }
 
-fn measure(dir: &Path, records: u64) -> serde_json::Value {
+fn measure(dir: &Path, records: i64) -> serde_json::Value {
     drop(Store::open(dir, Arc::new(NoRedaction)).expect("a store"));
-    let sessions = records / u64::from(OF_SESSION);
+    let sessions = records / i64::from(OF_SESSION);
     let started = Instant::now();
     let links = fill(&dir.join("state.db"), sessions);
     let fill_s = started.elapsed().as_secs_f64();
@@ -62,7 +62,7 @@ fn measure(dir: &Path, records: u64) -> serde_json::Value {
         times(|| store.lineage_trace(&at(1), Direction::Forward, anywhere).expect("a walk").nodes.len());
     let why = times(|| store.lineage_why(&at(OF_SESSION)).expect("a chain").nodes.len());
     serde_json::json!({
-        "records": sessions * u64::from(OF_SESSION), "links": links, "bytes": bytes, "fill_s": fill_s,
+        "records": sessions * i64::from(OF_SESSION), "links": links, "bytes": bytes, "fill_s": fill_s,
         "one_hop": hop, "backward_in_session": backward, "forward_10000": forward,
         "forward_10000_with_records": described, "why": why,
     })
@@ -83,7 +83,7 @@ fn times(mut act: impl FnMut() -> usize) -> serde_json::Value {
 }
 
 /// Fills the tables as sessions would: snapshots, answers and results, and now and then a source of another session.
-fn fill(database: &Path, sessions: u64) -> u64 {
+fn fill(database: &Path, sessions: i64) -> i64 {
     let mut connection = Connection::open(database).expect("the database");
     connection
         .execute_batch(
@@ -96,10 +96,10 @@ fn fill(database: &Path, sessions: u64) -> u64 {
     while session <= sessions {
         let tx = connection.transaction().expect("a transaction");
         if session == 1 {
-            for (number, word) in
-                ["src/lib.rs", "ada", "read", "project", "merged", "context"].iter().enumerate()
+            for (word, number) in
+                ["src/lib.rs", "ada", "read", "project", "merged", "context"].iter().zip(1_i64..)
             {
-                tx.execute("INSERT INTO lineage_word VALUES (?1, ?2)", params![sql(number as u64 + 1), word])
+                tx.execute("INSERT INTO lineage_word VALUES (?1, ?2)", params![number, word])
                     .expect("a word");
             }
         }
@@ -113,13 +113,13 @@ fn fill(database: &Path, sessions: u64) -> u64 {
     links
 }
 
-fn one(tx: &Connection, session: u64, random: &mut Random) -> u64 {
+fn one(tx: &Connection, session: i64, random: &mut Random) -> i64 {
     tx.prepare_cached(
         "INSERT INTO session (number, id, created_us, task_digest, repo, surface, state, epoch, head_seq, head_time_us, head)
          VALUES (?1, ?2, 0, '', x'', 'terminal', 'closed', 1, 0, 0, zeroblob(32))",
     )
     .expect("a statement")
-    .execute(params![sql(session), name(session).as_str()])
+    .execute(params![session, name(session).as_str()])
     .expect("a session");
     let mut record = tx
         .prepare_cached(
@@ -129,49 +129,42 @@ fn one(tx: &Connection, session: u64, random: &mut Random) -> u64 {
         )
         .expect("a statement");
     let mut edge = tx.prepare_cached("INSERT INTO lineage_edge VALUES (?1, ?2, 1, 0)").expect("a statement");
-    let number = |session: u64, within: u64| (session << 24) | within;
+    let number = |session: i64, within: i64| (session << 24) | within;
     let mut links = 0;
     let mut snapshot = None;
-    for within in 1..=u64::from(OF_SESSION) {
+    for within in 1..=i64::from(OF_SESSION) {
         let own = number(session, within);
         let mut hash = [1_u8; 33];
         random.fill(&mut hash[1..]);
         // Every third is a snapshot of what is new and the one before, then the answer, then the result of its call.
-        let (kind, inputs): (i64, Vec<u64>) = match within % 3 {
+        let (kind, inputs): (i64, Vec<i64>) = match within % 3 {
             0 => (5, snapshot.into_iter().chain([own - 1]).collect()),
             1 if within > 1 => (6, vec![own - 1]),
-            2 if within > 2 => (4, vec![own - 1]),
-            // What a session reads first may be what another wrote last.
-            _ if within == 1 && session > 10 && random.below(2) == 0 => {
-                (4, vec![number(session - 1 - random.below(session.min(5000) - 1), u64::from(OF_SESSION))])
+            // Now and then a result has something of another session as well, so that a walk forward spreads.
+            2 if within == 5 && session > 10 && random.below(2) == 0 => {
+                (4, vec![own - 1, earlier(session, random)])
             }
+            2 => (4, vec![own - 1]),
+            // What a session reads first is what another wrote last.
+            _ if within == 1 && session > 10 => (4, vec![earlier(session, random)]),
             _ => (4, Vec::new()),
         };
         if within % 3 == 0 {
             snapshot = Some(own);
         }
         let change = (!inputs.is_empty()).then_some(5);
-        record
-            .execute(params![
-                sql(own),
-                sql(within),
-                kind,
-                hash,
-                change,
-                inputs.first().map(|input| sql(*input))
-            ])
-            .expect("a record");
+        record.execute(params![own, within, kind, hash, change, inputs.first()]).expect("a record");
         for input in inputs {
-            edge.execute(params![sql(own), sql(input)]).expect("a link");
+            edge.execute(params![own, input]).expect("a link");
             links += 1;
         }
     }
     links
 }
 
-/// A number as the database keeps it.
-fn sql(number: u64) -> i64 {
-    i64::try_from(number).unwrap_or(i64::MAX)
+/// The last record of one of the sessions before.
+fn earlier(session: i64, random: &mut Random) -> i64 {
+    ((session - 1 - random.below(session.min(5000) - 1)) << 24) | i64::from(OF_SESSION)
 }
 
 /// A small generator: the figures are the same in each run.
@@ -185,8 +178,8 @@ impl Random {
         self.0
     }
 
-    fn below(&mut self, bound: u64) -> u64 {
-        self.next() % bound.max(1)
+    fn below(&mut self, bound: i64) -> i64 {
+        (self.next() >> 1).cast_signed() % bound.max(1)
     }
 
     fn fill(&mut self, bytes: &mut [u8]) {

@@ -54,6 +54,9 @@ pub(crate) fn apply(
             lineage::insert(tx, grant, head.seq, &record.lineage, of_record)?;
             checked = rest;
         }
+        if record.archives {
+            lineage::archive(tx, grant)?;
+        }
         if let Some(change) = &record.state {
             state = Some((change, head.time_us));
         }

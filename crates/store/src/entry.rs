@@ -45,6 +45,7 @@ pub(crate) struct Prepared {
     pub(crate) content: Option<Vec<u8>>,
     pub(crate) state: Option<StateChange>,
     pub(crate) lineage: Vec<Ready>,
+    pub(crate) archives: bool,
 }
 
 /// Makes a record ready, or says what is wrong with it.
@@ -87,6 +88,7 @@ pub(crate) fn prepare(
         content: record.content,
         state: record.state,
         lineage,
+        archives: record.archives,
     })
 }
 

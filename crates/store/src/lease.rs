@@ -82,16 +82,6 @@ impl Lease {
         wait.recv().unwrap_or(Err(StoreError::Closed))
     }
 
-    /// What the lease gives the right to.
-    pub(crate) fn grant(&self) -> &Grant {
-        &self.grant
-    }
-
-    /// The store of the session.
-    pub(crate) fn store(&self) -> &Store {
-        &self.store
-    }
-
     fn prepare(&self, records: Vec<Record>) -> Result<Vec<Prepared>, StoreError> {
         if records.is_empty() {
             return Err(StoreError::NoRecords);

@@ -152,6 +152,7 @@ impl PolicyLease {
             content: Some(change.text.into_bytes()),
             state: None,
             lineage: Vec::new(),
+            archives: false,
         }])?;
         version.seq = receipt.last_seq();
         Ok(version)

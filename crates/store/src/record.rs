@@ -37,6 +37,9 @@ pub struct Record {
     /// The records of lineage that come with it, in the order of their numbers. The entry's field `lineage` is the
     /// store's: the first number, how many, and the digest over them.
     pub lineage: Vec<Draft>,
+    /// Whether it archives the lineage of the session so far, its own records included: a reset. Nothing is made of
+    /// archived records.
+    pub archives: bool,
 }
 
 /// A change of what the listing shows of a session.

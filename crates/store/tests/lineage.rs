@@ -168,7 +168,7 @@ fn a_reset_archives_and_nothing_new_is_made_of_what_was() {
     let dir = tempfile::tempdir().unwrap();
     let store = open(dir.path());
     let lease = chain(&store, "a", 3);
-    lease.archive_lineage().unwrap();
+    lease.append_wait(vec![Record { archives: true, ..with(Vec::new()) }]).unwrap();
     let node = store.lineage(&lin("a", 2)).unwrap();
     assert!(node.archived && node.record.current_location.is_none());
     assert!(matches!(
@@ -184,7 +184,7 @@ fn records_go_with_their_retention_and_links_to_them_are_told_as_gone() {
     let dir = tempfile::tempdir().unwrap();
     let store = open(dir.path());
     let lease = chain(&store, "a", 3);
-    lease.archive_lineage().unwrap();
+    lease.append_wait(vec![Record { archives: true, ..with(Vec::new()) }]).unwrap();
     add(&lease, vec![draft("a", 4, internal(), &[])]).unwrap();
     let other = store.create(&id("b"), meta()).unwrap();
     add(&other, vec![draft("b", 1, internal(), &[lin("a", 4)])]).unwrap();

@@ -7,6 +7,7 @@
 mod append;
 mod building;
 mod figures;
+mod lineage;
 mod memory;
 mod place;
 mod reading;
@@ -59,6 +60,9 @@ pub(crate) fn run(words: &[String]) -> Result<(), String> {
     }
     rows.extend(session::rows(&place, effort));
     rows.extend(append::rows(&place));
+    if !effort.quick {
+        rows.extend(lineage::rows(&place));
+    }
     rows.extend(reading::rows(&place));
     rows.push(place.size());
     print(&rows);

@@ -493,6 +493,7 @@ impl Gateway for Fake {
             first_bad: None,
             records: 2,
             withheld: 1,
+            unproven: 0,
             entries: 9,
             signer: "given".to_owned(),
             anchor: "unanchored".to_owned(),

@@ -27,6 +27,7 @@ mod tests;
 mod wrappers;
 mod written;
 
+pub(crate) use judge::is_invisible;
 pub use reading::{CommandRule, Names, Piece, Reading, Rules, Unreadable};
 
 /// The longest text that is read, in bytes.

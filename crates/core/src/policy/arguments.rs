@@ -63,13 +63,24 @@ fn typed(tools: &[String], condition: &Condition) -> Result<(), String> {
     let mut wrong = None;
     for tool in tools {
         match known(tool, argument)
-            .and_then(|()| if deeper { Ok(()) } else { fits(tool, argument, condition) })
+            .and_then(|()| if deeper { has_parts(tool, argument) } else { fits(tool, argument, condition) })
         {
             Ok(()) => return Ok(()),
             Err(why) => wrong = Some(why),
         }
     }
     wrong.map_or(Ok(()), |why| Err(format!("has a condition on `{pointer}` that never holds: {why}")))
+}
+
+/// Whether a value of the argument's type has values inside.
+fn has_parts(tool: &str, argument: &str) -> Result<(), String> {
+    let kind = properties(tool).and_then(|all| all.get(argument)?.get("type")?.as_str().map(str::to_owned));
+    match kind.as_deref() {
+        Some("string" | "integer" | "number" | "boolean") => {
+            Err(format!("`{argument}` of `{tool}` has nothing inside: point at `/{argument}`"))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Whether a value of the argument's type could meet the condition.

@@ -58,6 +58,11 @@ impl Condition {
         if !pointer.starts_with('/') {
             return Err(format!("has the pointer `{pointer}`: expected a JSON pointer such as `/path`"));
         }
+        if pointer.split('~').skip(1).any(|rest| !rest.starts_with(['0', '1'])) {
+            return Err(format!(
+                "has the pointer `{pointer}`: in a JSON pointer a `~` is written `~0`, and a `/` in a name `~1`"
+            ));
+        }
         let mut tests = Vec::new();
         tests.extend(equals.map(|value| json(&value).map(Test::Equals)));
         tests.extend(one_of.map(|values| values.iter().map(json).collect::<Result<_, _>>().map(Test::OneOf)));

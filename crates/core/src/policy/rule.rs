@@ -280,8 +280,8 @@ fn check_command(subject: &Subject, command: &[String], unconditional: bool) -> 
         "has `command` and another subject than `bash`: a command rule is about `bash` alone"
     } else if !unconditional {
         "has both `command` and `when`: write two rules"
-    } else if command.iter().any(|word| word.is_empty() || word.chars().any(char::is_control)) {
-        "has an empty word or a control character in `command`: write the first words of the command as it is run"
+    } else if command.iter().any(|word| word.is_empty() || word.chars().any(is_unseen)) {
+        "has an empty word or a character that nobody sees in `command`: write the first words of the command as it is run"
     } else if command.iter().any(|word| word == "*") {
         "has the word `*` in `command`: it is a prefix and matches whatever follows, so leave the `*` out"
     } else if first.contains(char::is_whitespace) {
@@ -296,6 +296,11 @@ fn check_command(subject: &Subject, command: &[String], unconditional: bool) -> 
         return Ok(());
     };
     Err(why.to_owned())
+}
+
+/// A character that shows nothing: a rule that seems to be on a command would be on none.
+fn is_unseen(character: char) -> bool {
+    character.is_control() || crate::command::is_invisible(character)
 }
 
 fn read_approve(file: ApproveFile) -> Result<Approve, &'static str> {

@@ -52,7 +52,10 @@ pub(super) struct Manifest {
     pub truncated: bool,
     pub frontier: Vec<LineageId>,
     pub gone: Vec<LineageId>,
+    /// Sessions whose journal is there.
     pub sessions: Vec<SessionId>,
+    /// Sessions whose journal is withheld: it names what the reader is not cleared for.
+    pub journals_withheld: Vec<SessionId>,
     pub anchor: String,
     pub public_key: String,
     pub files: BTreeMap<String, FileDigest>,
@@ -102,8 +105,9 @@ pub(crate) fn export(store: &Store, clock: &Clock, request: &ExportRequest) -> R
             "there is nothing to export: no record answers the question",
         ));
     }
-    let lines = lines(store, &mut answer, request)?;
+    let Collected { lines, above } = lines(store, &mut answer, request)?;
     let sessions: BTreeSet<SessionId> = lines.iter().map(|line| line.id().session().clone()).collect();
+    let told: Vec<SessionId> = sessions.difference(&above).cloned().collect();
     let withheld: Vec<LineageId> = lines.iter().filter_map(RecordLine::withheld_by_clearance).collect();
     let mut files = BTreeMap::new();
     let mut text = String::new();
@@ -116,7 +120,7 @@ pub(crate) fn export(store: &Store, clock: &Clock, request: &ExportRequest) -> R
     files.insert("prov.json".to_owned(), document.map_err(|error| internal(&error))?);
     files.insert("records.csv".to_owned(), tables::records(&answer, &withheld).into_bytes());
     files.insert("links.csv".to_owned(), tables::links(&answer).into_bytes());
-    for session in &sessions {
+    for session in &told {
         let mut journal = Vec::new();
         store.export(Some(session), &mut journal).map_err(|error| failed(&error))?;
         files.insert(journal_name(session), journal);
@@ -135,7 +139,8 @@ pub(crate) fn export(store: &Store, clock: &Clock, request: &ExportRequest) -> R
         truncated: answer.truncated,
         frontier: answer.frontier.clone(),
         gone: answer.gone.clone(),
-        sessions: sessions.iter().cloned().collect(),
+        sessions: told,
+        journals_withheld: above.into_iter().collect(),
         anchor: "unanchored".to_owned(),
         public_key: signer.public(),
         files: files.iter().map(|(name, bytes)| (name.clone(), digest(bytes))).collect(),
@@ -186,14 +191,24 @@ impl RecordLine {
     }
 }
 
+/// The lines of the records, and the sessions that know more than the reader may.
+struct Collected {
+    lines: Vec<RecordLine>,
+    above: BTreeSet<SessionId>,
+}
+
 /// The lines of the records: those of the answer, and of the others that came with the same entries their digests.
-fn lines(store: &Store, answer: &mut Answer, request: &ExportRequest) -> Result<Vec<RecordLine>, ApiError> {
+fn lines(store: &Store, answer: &mut Answer, request: &ExportRequest) -> Result<Collected, ApiError> {
     let wanted: BTreeSet<LineageId> =
         answer.records.iter().map(|item| item.record.lineage_id.clone()).collect();
     let sessions: BTreeSet<SessionId> = wanted.iter().map(|id| id.session().clone()).collect();
     let mut lines = Vec::new();
+    let mut above = BTreeSet::new();
     for session in sessions {
         let nodes = store.lineage_of_session(&session, 0, MOST_BESIDE).map_err(|error| failed(&error))?;
+        if nodes.iter().any(|node| !node.label().level().may_flow_to(request.clearance)) {
+            above.insert(session);
+        }
         let entries: BTreeSet<u64> = nodes
             .iter()
             .filter(|node| wanted.contains(&node.record.lineage_id))
@@ -204,8 +219,8 @@ fn lines(store: &Store, answer: &mut Answer, request: &ExportRequest) -> Result<
         }
     }
     // What is withheld is in no table either.
-    answer.records.retain(|item| item.record.classification.level <= request.clearance);
-    Ok(lines)
+    answer.records.retain(|item| item.record.classification.level.may_flow_to(request.clearance));
+    Ok(Collected { lines, above })
 }
 
 fn line(node: Node, wanted: &BTreeSet<LineageId>, request: &ExportRequest) -> RecordLine {

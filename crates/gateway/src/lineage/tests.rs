@@ -1,3 +1,5 @@
+//! Answers, exports and pictures of lineage, on stores that the tests fill.
+
 use std::path::{Path, PathBuf};
 
 use enclos_core::ids::{Digest, SessionId};
@@ -109,7 +111,10 @@ fn an_export_verifies_with_the_public_key_alone_and_withholds_visibly() {
     assert_eq!((alone.ok, alone.signer.as_str()), (true, "its own"), "whose key it is nobody knows");
     let part = bench.export("part", Level::Internal);
     let found = verify(&part, Some(&bench.key()), Path::new("/nowhere")).unwrap();
-    assert_eq!((found.first_bad, found.records, found.withheld), (None, 1, 2));
+    assert_eq!((&found.first_bad, found.records, found.withheld), (&None, 1, 2));
+    assert_eq!((found.unproven, found.entries), (3, 0), "its journal names what the reader may not know");
+    assert!(found.message.contains("by the signature alone"), "{}", found.message);
+    assert!(!part.join("journal-sess_a.jsonl").exists());
     for file in std::fs::read_dir(&part).unwrap() {
         let text = std::fs::read_to_string(file.unwrap().path()).unwrap();
         assert!(!text.contains("<b>.rs"), "a name above the clearance: {text}");

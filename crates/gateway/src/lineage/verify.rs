@@ -35,12 +35,20 @@ pub(crate) fn verify(folder: &Path, key: Option<&Path>, own: &Path) -> Result<Ve
     let own = std::fs::read_to_string(own).ok().and_then(|text| public_key(&text));
     let mut found = Found { given, own, ..Found::default() };
     let first_bad = found.check(folder).err();
+    let unproven = match found.unproven {
+        0 => String::new(),
+        many => format!(
+            "; {} by the signature alone, since the journal names what the reader is not cleared for",
+            count(many, "record is vouched for", "records are vouched for")
+        ),
+    };
     let message = match &first_bad {
         None if found.signer == "its own" => {
-            "whole, and signed by the key that it names itself: get the public key of who made it, and give it with --key"
-                .to_owned()
+            format!(
+                "whole, and signed by the key that it names itself: get the public key of who made it, and give it with --key{unproven}"
+            )
         }
-        None => format!("whole, and signed by the key {}", found.signer_words()),
+        None => format!("whole, and signed by the key {}{unproven}", found.signer_words()),
         Some(bad) => format!("not what was exported: {bad}"),
     };
     Ok(Verified {
@@ -48,6 +56,7 @@ pub(crate) fn verify(folder: &Path, key: Option<&Path>, own: &Path) -> Result<Ve
         first_bad,
         records: found.records,
         withheld: found.withheld,
+        unproven: found.unproven,
         entries: found.entries,
         signer: found.signer.to_owned(),
         anchor: "unanchored".to_owned(),
@@ -73,6 +82,7 @@ struct Found {
     signer: &'static str,
     records: u64,
     withheld: u64,
+    unproven: u64,
     entries: u64,
 }
 
@@ -100,7 +110,11 @@ impl Found {
             lines.push(line.map_err(|error| format!("`{RECORDS}` line {number} is no record: {error}"))?);
         }
         let journals = self.journals(folder, &manifest)?;
-        proven(&lines, &journals)?;
+        let withheld: BTreeSet<&SessionId> = manifest.journals_withheld.iter().collect();
+        let (apart, with): (Vec<&RecordLine>, Vec<&RecordLine>) =
+            lines.iter().partition(|line| withheld.contains(line.id().session()));
+        proven(&with, &journals)?;
+        self.unproven = apart.len() as u64;
         self.labels(&lines)?;
         if self.records != manifest.records {
             return Err(bad(MANIFEST, "counts other records than there are"));
@@ -223,7 +237,7 @@ fn files(folder: &Path, manifest: &Manifest) -> Result<(), String> {
 }
 
 /// Each record is one that its entry in the journal speaks of.
-fn proven(lines: &[RecordLine], entries: &Entries) -> Result<(), String> {
+fn proven(lines: &[&RecordLine], entries: &Entries) -> Result<(), String> {
     let mut by_entry: BTreeMap<(SessionId, u64), Vec<&RecordLine>> = BTreeMap::new();
     for line in lines {
         by_entry.entry((line.id().session().clone(), line.entry())).or_default().push(line);

@@ -6,7 +6,7 @@ use enclos_core::call::Canceled;
 use enclos_core::command::Piece;
 use enclos_core::ids::CallId;
 use enclos_core::label::Label;
-use enclos_core::session::{Approval, Event, Settlement};
+use enclos_core::session::{Approval, Event, Outcome, Settlement};
 use enclos_store::{CommitKey, Record};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
@@ -33,7 +33,8 @@ pub(super) fn record(event: &Event, facts: &Facts, time_us: i64, key: &CommitKey
     entry.extend(facts.clone());
     bound(&mut entry, key);
     let content = serde_json::to_vec(event).ok();
-    Record { kind: kind.to_owned(), time_us, entry, content, state: None, lineage: Vec::new() }
+    let archives = matches!(event, Event::Closed { outcome: Outcome::Reset, .. });
+    Record { kind: kind.to_owned(), time_us, entry, content, state: None, lineage: Vec::new(), archives }
 }
 
 /// Holds an entry within its bound: the largest fields become size and digest, until the rest fits. A model that

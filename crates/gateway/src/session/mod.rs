@@ -68,7 +68,7 @@ pub(crate) struct Live {
     lease: Lease,
     state: Session,
     /// What its events leave in the lineage.
-    weaver: weave::Weaver,
+    weaver: Box<weave::Weaver>,
     shown: Phase,
     policy: Policy,
     rules: rules::Rules,

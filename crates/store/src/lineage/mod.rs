@@ -19,4 +19,4 @@ pub(crate) use prepare::{Ready, prepare};
 pub use retention::Forgotten;
 pub use row::Node;
 pub use trace::{Direction, Edge, MOST_NODES, Reach, Trace};
-pub(crate) use write::{check, insert};
+pub(crate) use write::{archive, check, insert};

@@ -7,7 +7,6 @@ use rusqlite::{Connection, TransactionBehavior, params};
 
 use super::numbers::join;
 use crate::StoreError;
-use crate::lease::Lease;
 use crate::store::Store;
 
 /// What a retention took away.
@@ -32,27 +31,6 @@ impl Store {
             return Ok(Forgotten::default());
         }
         self.writer()?.run(move |connection| forget(connection, before_us, archived_before_us))
-    }
-}
-
-impl Lease {
-    /// Archives the records of the session so far. Nothing is made of them from here on.
-    pub fn archive_lineage(&self) -> Result<(), StoreError> {
-        let grant = self.grant();
-        let (number, epoch, session) = (grant.number, grant.epoch, grant.session.clone());
-        self.store().writer()?.run(move |connection| {
-            let archived = connection.execute(
-                "UPDATE lineage_session SET archived = last WHERE session = ?1
-                 AND EXISTS (SELECT 1 FROM session WHERE number = ?1 AND epoch = ?2)",
-                params![number, epoch],
-            )?;
-            let held: bool = connection.query_row(
-                "SELECT EXISTS (SELECT 1 FROM session WHERE number = ?1 AND epoch = ?2)",
-                params![number, epoch],
-                |row| row.get(0),
-            )?;
-            if archived == 0 && !held { Err(StoreError::LostLease(session)) } else { Ok(()) }
-        })
     }
 }
 

@@ -144,6 +144,13 @@ pub(crate) fn insert(
     Ok(())
 }
 
+/// Archives the records of a session so far.
+pub(crate) fn archive(tx: &Transaction<'_>, grant: &Grant) -> Result<(), StoreError> {
+    tx.prepare_cached("UPDATE lineage_session SET archived = last WHERE session = ?1")?
+        .execute([grant.number])?;
+    Ok(())
+}
+
 fn insert_record(tx: &Transaction<'_>, seq: u64, ready: &Ready, checked: &Checked) -> Result<(), StoreError> {
     let (draft, origin) = (&ready.draft, &ready.draft.origin);
     let word = |text: &str| numbers::word(tx, text);

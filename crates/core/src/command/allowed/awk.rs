@@ -86,6 +86,23 @@ pub(in crate::command) fn is_fed(arguments: &[Argument]) -> bool {
     arguments.windows(2).any(pair) || arguments.iter().any(attached)
 }
 
+/// The texts in quotes of a program.
+pub(in crate::command) fn strings(program: &str) -> Vec<String> {
+    let mut strings = Vec::new();
+    let mut open: Option<String> = None;
+    let mut characters = program.chars();
+    while let Some(character) = characters.next() {
+        match (character, &mut open) {
+            ('"', None) => open = Some(String::new()),
+            ('"', Some(_)) => strings.extend(open.take()),
+            ('\\', Some(text)) => text.extend(characters.next()),
+            (other, Some(text)) => text.push(other),
+            (_, None) => {}
+        }
+    }
+    strings
+}
+
 /// Whether a program starts a process.
 pub(in crate::command) fn starts(program: &str) -> bool {
     program.contains("system") || program.replace("||", "").contains('|')

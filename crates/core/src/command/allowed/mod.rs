@@ -11,7 +11,9 @@ mod sed;
 mod table;
 mod variables;
 
-pub(super) use awk::{commands as awk_commands, is_fed as awk_is_fed, starts as awk_starts};
+pub(super) use awk::{
+    commands as awk_commands, is_fed as awk_is_fed, starts as awk_starts, strings as awk_strings,
+};
 pub(super) use find::read as find;
 pub(super) use sed::{ALL as SED_OPTIONS, script as sed_script};
 pub(super) use variables::{evaluates, takes_names};

@@ -39,8 +39,10 @@ const ENDINGS: [&str; 13] = [
     ".vcs",
 ];
 /// Options whose value is a command: subcommands, a short one, long ones.
-const OPTIONS: [(&[&str], &str, &[&str]); 7] = [
+const OPTIONS: [(&[&str], &str, &[&str]); 9] = [
     (&["rebase"], "-x", &["--exec"]),
+    (&["send-email"], "", &["--sendmail-cmd", "--to-cmd", "--cc-cmd", "--header-cmd", "--smtp-server"]),
+    (&["daemon"], "", &["--access-hook"]),
     (&["difftool"], "-x", &["--extcmd"]),
     (&["grep"], "-O", &["--open-files-in-pager"]),
     (&["clone"], "-u", &["--upload-pack"]),
@@ -136,7 +138,7 @@ fn subcommand<'a>(name: &str, rest: &'a [Argument], found: &mut Vec<Carried<'a>>
                 found.push(Carried::Command(command));
             }
         }
-        "submodule" => {
+        "submodule" | "submodule--helper" => {
             let behind = rest.iter().position(|argument| argument.literal() == Some("foreach"));
             let command = behind.and_then(|at| rest.get(at + 1..)).unwrap_or(&[]);
             let options = command.iter().take_while(|word| word.emptied().starts_with('-')).count();

@@ -46,8 +46,8 @@ const STARTS: [&str; 39] = [
     "qx",
 ];
 /// The same, where another word stands before them: `os.execute`, `shell-command`.
-const QUALIFIED: [&str; 2] = ["execute", "command"];
-const QUALIFIERS: [&str; 2] = ["os.", "shell-"];
+const QUALIFIED: [&str; 3] = ["execute", "command", "process"];
+const QUALIFIERS: [&str; 4] = ["os.", "shell-", "call-", "start-"];
 /// The most texts taken from one call.
 const MAX_TEXTS: usize = 64;
 
@@ -88,7 +88,9 @@ pub(in crate::command) fn commands(code: &str, language: Language) -> Vec<String
             let (word, after) = rest.split_at_checked(end).unwrap_or((rest, ""));
             rest = after;
             let before = code.get(..code.len() - after.len() - word.len()).unwrap_or("");
-            if STARTS.contains(&word)
+            if word == "open" {
+                piped(after, &mut commands);
+            } else if STARTS.contains(&word)
                 || QUALIFIED.contains(&word) && QUALIFIERS.iter().any(|word| before.ends_with(word))
             {
                 rest = call(after, language.bare || word == "qx", &mut commands);
@@ -98,6 +100,22 @@ pub(in crate::command) fn commands(code: &str, language: Language) -> Vec<String
         }
     }
     commands
+}
+
+/// What `open` in Perl runs: a text that begins or ends with a bar, or those behind `-|` and `|-`.
+fn piped(code: &str, commands: &mut Vec<String>) {
+    let line = code.split([';', '\n']).next().unwrap_or("");
+    let mut texts = Vec::new();
+    let mut rest = line;
+    while let Some(at) = rest.find(['"', '\'']) {
+        let Some((text, after)) = rest.get(at..).and_then(quoted) else { break };
+        texts.push(text);
+        rest = after;
+    }
+    if texts.iter().any(|text| text.trim().starts_with('|') || text.trim().ends_with('|')) {
+        commands.extend(texts.iter().map(|text| text.trim().trim_matches('|').to_owned()));
+        commands.push(texts.iter().filter(|text| !text.contains('|')).cloned().collect::<Vec<_>>().join(" "));
+    }
 }
 
 fn is_name(character: char) -> bool {
@@ -137,8 +155,26 @@ fn call<'c>(code: &'c str, bare: bool, commands: &mut Vec<String>) -> &'c str {
     }
 }
 
+/// A text in the brackets of `q` or `qq` at the head of the code, and what is left behind it.
+fn bracketed(code: &str) -> Option<(String, &str)> {
+    let inside = code.strip_prefix("qq").or_else(|| code.strip_prefix('q'))?;
+    let close = match inside.chars().next()? {
+        '{' => '}',
+        '(' => ')',
+        '[' => ']',
+        '<' => '>',
+        other if other.is_ascii_punctuation() => other,
+        _ => return None,
+    };
+    let (text, rest) = inside.get(1..)?.split_once(close)?;
+    Some((text.to_owned(), rest))
+}
+
 /// A text in quotes at the head of the code, and what is left behind it.
 fn quoted(code: &str) -> Option<(String, &str)> {
+    if let Some(text) = bracketed(code) {
+        return Some(text);
+    }
     let quote = code.chars().next().filter(|c| matches!(c, '"' | '\'' | '`'))?;
     let thrice: String = [quote; 3].iter().collect();
     let triple = code.starts_with(&thrice) && code.get(3..).is_some_and(|rest| rest.contains(&thrice));

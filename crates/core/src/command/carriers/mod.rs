@@ -59,7 +59,9 @@ pub(super) fn variable(name: &str) -> bool {
         "GIT_SSH",
     ];
     const ENDINGS: [&str; 6] = ["_COMMAND", "_EDITOR", "_PAGER", "_ASKPASS", "_EXTERNAL_DIFF", "_RUNNER"];
-    NAMES.contains(&name) || ENDINGS.iter().any(|ending| name.ends_with(ending))
+    NAMES.contains(&name)
+        || name.starts_with("GIT_CONFIG_VALUE_")
+        || ENDINGS.iter().any(|ending| name.ends_with(ending))
 }
 
 /// The values of the options and operands that a carrier lists.

@@ -86,7 +86,7 @@ pub(super) static CARRIERS: &[Carrier] = &[
     },
     Carrier { attached: &["+"], way: Way::AfterBang, ..words(&["less", "more", "most"], &[]) },
     Carrier {
-        attached: &["--eval-command=", "--init-eval-command="],
+        attached: &["--eval-command=", "--init-eval-command=", "-eval-command=", "-ex=", "-iex=", "--ex="],
         way: Way::After(&["!", "shell ", "she ", "python os.system", "pipe "]),
         ..words(
             &["gdb", "lldb", "cgdb"],
@@ -104,6 +104,7 @@ pub(super) static CARRIERS: &[Carrier] = &[
     options(&["dtrace", "bpftrace"], "c", ""),
     Carrier { way: Way::AfterBang, ..options(&["mutt", "neomutt", "lftp", "ftp", "ncftp"], "ec", "") },
     Carrier { way: Way::AfterBang, ..options(&["emacs", "emacsclient"], "", "eval execute") },
+    Carrier { way: Way::AfterBang, ..words(&["emacs", "emacsclient"], &["-eval", "-execute", "-e"]) },
     Carrier { way: Way::After(&["\\!"]), ..options(&["psql", "pgcli"], "c", "command") },
     Carrier { way: Way::After(&["\\!", "system "]), ..options(&["mysql", "mariadb"], "e", "execute") },
     Carrier {

@@ -293,7 +293,7 @@ fn name_finding(first: &Argument, written: &str) -> Finding {
 }
 
 /// Characters beyond ASCII that show nothing, or as a blank.
-fn is_invisible(character: char) -> bool {
+pub(crate) fn is_invisible(character: char) -> bool {
     !character.is_ascii() && character.is_whitespace()
         || matches!(character, '\u{ad}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
 }

@@ -154,6 +154,11 @@ impl Judge<'_> {
         }
         let starts = |argument: &Argument| allowed::awk_starts(&argument.emptied());
         if rest.iter().chain(&programs).any(starts) {
+            for argument in rest.iter().chain(&programs) {
+                for text in allowed::awk_strings(&argument.emptied()) {
+                    self.guess(&text, argument.place)?;
+                }
+            }
             for argument in rest {
                 if let Some((_, value)) = argument.emptied().split_once('=') {
                     self.guess(value, argument.place)?;

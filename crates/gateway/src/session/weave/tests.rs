@@ -1,3 +1,5 @@
+//! Which records a session weaves of its events, and what each comes from.
+
 use enclos_core::call::{Call, Event as Move, State};
 use enclos_core::ids::{CallId, RuleId};
 use enclos_core::label::Level;
