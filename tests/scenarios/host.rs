@@ -307,7 +307,7 @@ fn a_host_is_brought_nothing_that_is_masked_and_reading_it_is_refused() {
         level = \"CONFIDENTIAL\"\n[[labels.model]]\nname = \"*\"\nclearance = \"RESTRICTED\"\n";
     let file = world.path("m.toml");
     std::fs::write(&file, policy).unwrap();
-    let find = bash("ls -A; grep -ra canary-of / 2>/dev/null; git log -p --all; cat hello.txt");
+    let find = bash("ls -A; cat hello.txt; grep -ra canary-of /workspace /run /tmp; git log -p --all");
     let read = call("read", json!({"path": "plans/a.txt"}));
     let model = world.script(&[turn(&[find]), turn(&[read]), turn(&[bash("ls")]), say("done")]);
     let run = world.headless(&streamed(&model, &["--policy", file.to_str().unwrap(), "look"]));
@@ -315,7 +315,8 @@ fn a_host_is_brought_nothing_that_is_masked_and_reading_it_is_refused() {
     let all = run.events.iter().map(Value::to_string).collect::<String>();
     assert!(!all.contains("canary-of-the-host"), "{all}");
     let output: String = run.of("call.output").iter().map(|event| event["text"].as_str().unwrap()).collect();
-    assert!(output.contains("one\ntwo") && !output.contains("plans") && !output.contains(".git"), "{output}");
+    assert!(output.contains("one\ntwo") && output.contains("not a git repository"), "{output}");
+    assert!(!output.contains("plans"), "{output}");
     let rules: Vec<&str> =
         run.of("call.decided").iter().map(|event| event["rule"].as_str().unwrap()).collect();
     assert_eq!(rules[1], "label.place");

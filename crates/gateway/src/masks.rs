@@ -4,7 +4,7 @@
 //! Nothing is masked in a repository of which no file is above the project's level. Where masks are asked for and something
 //! about them cannot be found out, the session gets less, never more: no `.git`, or no sandbox.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 use std::path::{Path, PathBuf};
 
 use enclos_core::label::Level;
@@ -83,7 +83,7 @@ impl Masks {
                 format!("what a session may not see of the repository cannot be found out: {error}");
             ApiError::new(Fault::Internal, message)
         })?;
-        let history = history(repo, &rules, &masked, desk);
+        let history = history(repo, shown, &rules, &masked, desk);
         Ok((Self { masked, ..Self::default() }, history))
     }
 
@@ -165,12 +165,16 @@ pub(crate) fn put(sandbox: &Workplace, paths: Vec<PathBuf>) -> Vec<(PathBuf, Unm
 }
 
 /// Which git directory may be shown.
-fn history(repo: &Repo, rules: &PathLevels, masked: &Masked, desk: Desk<'_>) -> History {
+fn history(repo: &Repo, shown: &Shown, rules: &PathLevels, masked: &Masked, desk: Desk<'_>) -> History {
     if repo.git.is_none() {
         return History::Whole;
     }
     let level = rules.project();
-    let above = |path: &str| rules.level(path, false) > level || masked.level(path).is_some();
+    // Of what the survey found the level is known; the others are judged by their names.
+    let found: HashSet<&str> = shown.files.iter().filter_map(|seen| seen.path.to_str()).collect();
+    let above = |path: &str| {
+        masked.level(path).is_some() || (!found.contains(path) && rules.level(path, false) > level)
+    };
     let looked = desk.state.join("looked").join(format!("{}.history", name(&repo.root)));
     let files: Vec<PathBuf> = masked.up_to(Level::Restricted);
     let sought = Sought { above: &above, files: &files };
