@@ -294,6 +294,34 @@ fn a_host_ends_when_it_is_asked_to_and_leaves_no_socket() {
     assert!(!socket.exists());
 }
 
+/// What is above the project's level stays here, its history too; a call that would read it changes nothing.
+#[test]
+fn a_host_is_brought_nothing_that_is_masked_and_reading_it_is_refused() {
+    let world = server(World::new());
+    world.write("plans/a.txt", "canary-of-the-host\n");
+    world.git(&["add", "."]);
+    world.git(&["commit", "-qm", "plans"]);
+    let _host = Host::start(&world);
+    let policy = "name = \"m\"\n[[rule]]\nid = \"all\"\ncategory = [\"read\", \"write\", \"delete\", \"bash\"]\n\
+        verdict = \"allow\"\n[commands]\ncontained = \"allow\"\n[labels]\nraise = \"allow\"\n[[labels.path]]\npath = \"/plans/\"\n\
+        level = \"CONFIDENTIAL\"\n[[labels.model]]\nname = \"*\"\nclearance = \"RESTRICTED\"\n";
+    let file = world.path("m.toml");
+    std::fs::write(&file, policy).unwrap();
+    let find = bash("ls -A; grep -ra canary-of / 2>/dev/null; git log -p --all; cat hello.txt");
+    let read = call("read", json!({"path": "plans/a.txt"}));
+    let model = world.script(&[turn(&[find]), turn(&[read]), turn(&[bash("ls")]), say("done")]);
+    let run = world.headless(&streamed(&model, &["--policy", file.to_str().unwrap(), "look"]));
+    assert_eq!(run.code, 4, "{}", run.stderr);
+    let all = run.events.iter().map(Value::to_string).collect::<String>();
+    assert!(!all.contains("canary-of-the-host"), "{all}");
+    let output: String = run.of("call.output").iter().map(|event| event["text"].as_str().unwrap()).collect();
+    assert!(output.contains("one\ntwo") && !output.contains("plans") && !output.contains(".git"), "{output}");
+    let rules: Vec<&str> =
+        run.of("call.decided").iter().map(|event| event["rule"].as_str().unwrap()).collect();
+    assert_eq!(rules[1], "label.place");
+    assert_eq!(run.of("label.raised").len(), 1, "the project's level alone");
+}
+
 #[test]
 fn a_host_that_gives_less_isolation_than_is_demanded_is_refused() {
     let world = server(World::new());

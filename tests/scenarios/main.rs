@@ -19,6 +19,7 @@ mod lab;
 mod labels;
 mod lineage;
 mod loops;
+mod masks;
 mod policies;
 mod repositories;
 mod server;

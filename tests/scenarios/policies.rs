@@ -376,3 +376,17 @@ fn a_removal_that_loosens_is_told_before_it_is_done_and_kept_in_the_journal() {
     apply(&world, "same.toml", strict, &["group", "other"]);
     world.json(&["policy", "apply", "--remove", "--scope", "group", "other", "--json"]);
 }
+
+#[test]
+fn what_was_chosen_for_a_session_and_counts_less_is_told() {
+    let world = World::new();
+    let uncontained = FREE.replace("[commands]\ncontained = \"allow\"\n", "");
+    apply(&world, "free.toml", &uncontained, &["instance"]);
+    let model = world.script(&[say("done")]);
+    let chosen = file(&world, "mine.toml", "name = \"mine\"\n[commands]\ncontained = \"allow\"\n");
+    let run = world.headless(&streamed(&model, &["--policy", &chosen, "do it"]));
+    let told = notices(&run.events);
+    assert!(told.contains("counts less than it says") && told.contains("commands.contained"), "{told}");
+    let run = world.headless(&streamed(&model, &["do it"]));
+    assert!(!notices(&run.events).contains("counts less"), "{:#?}", run.events);
+}

@@ -222,3 +222,31 @@ fn a_reading_is_written_as_plain_json() {
     assert_eq!(json["pieces"][0]["argv"], serde_json::json!(["ls", "a b"]));
     assert_eq!(json["pieces"][0]["span"], serde_json::json!({"start": 0, "end": 8}));
 }
+
+#[test]
+fn putting_values_in_makes_no_long_script_unreadable() {
+    let lines = |count: usize, line: fn(usize) -> String| (0..count).map(line).collect::<String>();
+    let list = lines(500, |n| format!(" f{n}"));
+    for (text, wanted) in [
+        (
+            format!(
+                "d=build s=src m=644\n{}",
+                lines(400, |n| format!("install -m \"$m\" \"$s/{n}\" \"$d/x/{n}\"\n"))
+            ),
+            Allow,
+        ),
+        (format!("m=755\n{}", lines(1500, |n| format!("chmod $m d/{n}\n"))), Allow),
+        (
+            format!("clean() {{ rm -f \"$1\" \"$2\"; }}\n{}", lines(800, |n| format!("clean a{n} b{n}\n"))),
+            Allow,
+        ),
+        // More than can be put in asks, and is not taken for harmless.
+        (format!("f=({list})\n{}", "rm -f \"${f[@]}\"\n".repeat(200)), Ask),
+        // What is small is still put in.
+        (format!("f=({list})\n{}d=/usr; rm -rf $d", "rm -f \"${f[@]}\"\n".repeat(200)), Disabled),
+    ] {
+        let reading = judge(&text, &Rules { base: Allow, contained: true, freed: &[] });
+        assert!(reading.unreadable.is_none(), "{:?}", reading.unreadable);
+        assert_eq!(reading.verdict, wanted, "{}", text.get(..80).unwrap());
+    }
+}

@@ -285,5 +285,9 @@ fn a_line_that_cannot_be_read_is_an_error_and_counts_as_the_worst_answer() {
         "allow",
         "catalogue",
     );
-    assert_eq!(told(&mut guard, &json!({"op": "close", "session": "s"})), json!({"ok": true}));
+    answered(&mut guard, "page", "x");
+    for name in ["s/reader-0", "s"] {
+        assert_eq!(told(&mut guard, &json!({"op": "close", "session": name})), json!({"ok": true}));
+        assert!(told(&mut guard, &json!({"op": "close", "session": name}))["error"].is_string());
+    }
 }

@@ -1,6 +1,9 @@
 //! Rules that could never do what their author means, and lower scopes that would loosen: refused, with the way out.
 
-use enclos_core::policy::{Layer, Policy, Scope};
+use enclos_core::args::{Schema, parse, validate};
+use enclos_core::policy::{Caller, Layer, Policy, Request, Role, Scope, Surface, Tool};
+use enclos_core::verdict::Verdict;
+use serde_json::json;
 
 fn refusal(layers: &[(Scope, &str)]) -> String {
     let layers: Vec<Layer<'_>> = layers
@@ -267,4 +270,70 @@ fn a_rule_on_what_nobody_sees_or_no_call_has_is_refused() {
     }
     let inside = "tool = \"x/y\"\nwhen = [{ pointer = \"/a~1b/0\", equals = \"x\" }]\nverdict = \"disabled\"";
     assert_eq!(of_rule(inside), "taken");
+}
+
+#[test]
+fn a_rule_is_refused_only_where_the_higher_one_holds_for_each_of_its_calls() {
+    let conditions = [
+        "equals = \"a\"",
+        "equals = \"a/b.rs\"",
+        "in = [\"a\", \"b\"]",
+        "in = [\"a/b\", \"a/c\"]",
+        "prefix = \"a\"",
+        "prefix = \"a/\"",
+        "prefix = \"a/b\"",
+        "glob = \"*\"",
+        "glob = \"**\"",
+        "glob = \"a/*\"",
+        "glob = \"a/**\"",
+        "glob = \"**/*.rs\"",
+        "glob = \"{a,b}\"",
+        "glob = \"a?\"",
+        "regex = \".*\"",
+        "regex = \"a.*\"",
+        "regex = \"a/[^b]*\"",
+        "regex = \"a|b\"",
+        "regex = \"(a|b)/.*\"",
+        "regex = \"(?i)A/.*\"",
+        "regex = \"a/.+\"",
+        "regex = \"a(/b)?\"",
+    ];
+    let letters = ["a", "b", "c", "/", ".rs", "A"];
+    let pairs = letters.iter().flat_map(|one| letters.map(|two| format!("{one}{two}")));
+    let threes = pairs.clone().flat_map(|pair| letters.map(|letter| format!("{pair}{letter}")));
+    let all: Vec<String> = letters.iter().map(ToString::to_string).chain(pairs).chain(threes).collect();
+    // What a path leads to is what is compared, so a path that is written otherwise is none of its own.
+    let paths: Vec<&String> = all
+        .iter()
+        .filter(|path| !path.starts_with('/') && !path.ends_with('/') && !path.contains("//"))
+        .collect();
+    let met = |condition: &str| -> Vec<bool> {
+        let text = format!("name = \"p\"\n[[rule]]\n{}", when("write", condition, "disabled"));
+        let layer = Layer { scope: Scope::Instance, source: "p.toml".to_owned(), text: &text };
+        let policy = Policy::load(&[layer]).unwrap();
+        let schema =
+            Schema::new(&json!({"type": "object", "properties": {"path": {"type": "string"}}})).unwrap();
+        let tool = Tool::named("write");
+        let caller = Caller { tool: &tool, role: Role::Developer, surface: Surface::Terminal };
+        let judged = |path: &&String| {
+            let args = validate(parse(&json!({ "path": path }).to_string()).unwrap(), &schema).unwrap();
+            policy.judge(&Request { caller, args: &args }).verdict == Verdict::Disabled
+        };
+        paths.iter().map(judged).collect()
+    };
+    let table: Vec<Vec<bool>> = conditions.iter().map(|condition| met(condition)).collect();
+    let mut refused = 0;
+    for (higher, above) in conditions.iter().zip(&table) {
+        for (lower, own) in conditions.iter().zip(&table) {
+            let policy = format!("[[rule]]\n{}", when("write", higher, "disabled"));
+            if below(&policy, &when("write", lower, "allow")).is_ok() {
+                assert_ne!(higher, lower, "the same conditions");
+                continue;
+            }
+            refused += 1;
+            let escapes = own.iter().zip(above).zip(&paths).find(|((own, above), _)| **own && !**above);
+            assert_eq!(escapes.map(|(_, path)| path), None, "{lower} below {higher}");
+        }
+    }
+    assert!(refused > 70, "{refused}");
 }

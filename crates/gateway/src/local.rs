@@ -16,7 +16,7 @@ use enclos_core::label::Level;
 use enclos_core::outside::Guard;
 use enclos_core::policy::{ExecutionPlace, Policy};
 use enclos_protocol::api::{
-    Answering, At, Attached, CommandQuestion, ExplainRequest, Gateway, HostRequest, OpenRequest,
+    Answering, At, Attached, CommandQuestion, Copying, ExplainRequest, Gateway, HostRequest, OpenRequest,
     OutsideRequest, PolicyChange, ResumeRequest, SandboxRequest,
 };
 use enclos_protocol::changeset::{AppliedView, ChangeSetView, UndoneView};
@@ -482,7 +482,8 @@ impl Gateway for Local {
                 ApiError::new(Fault::Usage, message).hint("run a session instead: enclos run \"task\"")
             );
         }
-        let target = machine::Target { repo: &repo, home: self.home(), uid: self.person.uid };
+        let state = self.places.state().to_path_buf();
+        let target = machine::Target { repo: &repo, home: self.home(), uid: self.person.uid, state };
         machine::run(&policy, &self.config, &target, request, output)
     }
 
@@ -521,6 +522,10 @@ impl Gateway for Local {
         let socket = host::socket(&self.config, &self.places, &self.environment);
         let places = (socket, self.places.state().join("host"), self.home());
         host::serve(request, places, say).await
+    }
+
+    fn copying(&self) -> Option<Copying> {
+        enclos_sandbox::copying().map(|now| Copying { entries: now.entries, bytes: now.bytes })
     }
 
     fn doctor(&self) -> Vec<Check> {

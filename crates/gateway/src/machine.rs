@@ -23,6 +23,8 @@ pub(crate) struct Target<'a> {
     pub repo: &'a Repo,
     pub home: Option<PathBuf>,
     pub uid: u32,
+    /// The gateway's state.
+    pub state: PathBuf,
 }
 
 /// Runs a command in a sandbox of its own; what it wrote is thrown away.
@@ -38,7 +40,7 @@ pub(crate) fn run(
     let admitted = session::admitted(policy)?;
     let shown = target.repo.survey(target.uid, &admitted);
     let (plan, _) = session::plan(policy, config, target.repo, target.home.as_deref(), &layer.0)?;
-    let desk = Desk { state: None, folder: &layer.0 };
+    let desk = Desk { state: &target.state, layer: &layer.0 };
     let (masks, history) = Masks::of(target.repo, &shown, policy, desk)?;
     let git = history.git(target.repo.git.as_ref());
     let plan = Plan { hidden: shown.hidden, masked: masks.paths(), git, ..plan };

@@ -13,7 +13,8 @@ use enclos_protocol::error::{ApiError, Fault};
 use enclos_sandbox::Unmasked;
 use sha2::{Digest, Sha256};
 
-use crate::changeset::{self, hex, visible};
+use crate::changeset::visible::{self, Sought};
+use crate::changeset::{self, hex};
 use crate::repo::{Keys, Masked, Repo, Shown};
 use crate::workplace::Workplace;
 
@@ -61,10 +62,10 @@ impl History {
 /// Where masks find and leave things.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Desk<'a> {
-    /// The gateway's state, where it is remembered what was looked at. `None`: nothing is.
-    pub state: Option<&'a Path>,
-    /// A folder of the session, out of the sandbox's reach.
-    pub folder: &'a Path,
+    /// The gateway's state, where it is remembered what was looked at.
+    pub state: &'a Path,
+    /// The session's layer: beside what the session writes there is room that it does not reach.
+    pub layer: &'a Path,
 }
 
 impl Masks {
@@ -76,7 +77,7 @@ impl Masks {
         desk: Desk<'_>,
     ) -> Result<(Self, History), ApiError> {
         let rules = policy.settings().labels.of_paths();
-        let keys = desk.state.map_or_else(Keys::unremembered, Keys::remembered);
+        let keys = Keys::remembered(desk.state);
         let masked = Masked::of(&repo.root, shown, &rules, &keys).map_err(|error| {
             let message =
                 format!("what a session may not see of the repository cannot be found out: {error}");
@@ -170,12 +171,14 @@ fn history(repo: &Repo, rules: &PathLevels, masked: &Masked, desk: Desk<'_>) -> 
     }
     let level = rules.project();
     let above = |path: &str| rules.level(path, false) > level || masked.level(path).is_some();
-    let looked = desk.state.map(|state| state.join("looked").join(format!("{}.history", name(&repo.root))));
-    match visible::holds(&repo.root, &above, &digest(rules, masked), looked.as_deref()) {
+    let looked = desk.state.join("looked").join(format!("{}.history", name(&repo.root)));
+    let files: Vec<PathBuf> = masked.up_to(Level::Restricted);
+    let sought = Sought { above: &above, files: &files };
+    match visible::holds(&repo.root, &sought, &digest(rules, masked), Some(&looked)) {
         Ok(false) => History::Whole,
         Ok(true) => {
-            let made = desk.folder.join("visible");
-            match visible::make(&repo.root, &made, &above) {
+            let made = desk.layer.join("base/visible");
+            match visible::make(&repo.root, &made, &sought) {
                 Ok(()) => History::Visible(made),
                 Err(error) => History::Withheld(format!(
                     "files above {level} are in the history, and one without them cannot be made: {error}"
@@ -189,9 +192,13 @@ fn history(repo: &Repo, rules: &PathLevels, masked: &Masked, desk: Desk<'_>) -> 
     }
 }
 
-/// What is looked for in a history.
+/// What is looked for in a history: the rules, and names that they do not tell.
 fn digest(rules: &PathLevels, masked: &Masked) -> String {
-    let text = format!("{}\0{rules:?}\0{:?}", env!("CARGO_PKG_VERSION"), masked.paths());
+    let by_rule =
+        |path: &PathBuf| path.to_str().is_some_and(|path| rules.level(path, false) > rules.project());
+    let others: Vec<PathBuf> =
+        masked.up_to(Level::Restricted).into_iter().filter(|path| !by_rule(path)).collect();
+    let text = format!("{}\0{rules:?}\0{others:?}", env!("CARGO_PKG_VERSION"));
     hex(&Sha256::digest(text.as_bytes()))
 }
 

@@ -192,6 +192,15 @@ pub struct HostRequest {
     pub gateway_uids: Vec<u32>,
 }
 
+/// How far a copy of a repository is that is made while a session opens.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Copying {
+    /// Files, folders and links copied so far.
+    pub entries: u64,
+    /// Bytes of the files copied so far.
+    pub bytes: u64,
+}
+
 /// What a client may ask of a gateway.
 pub trait Gateway {
     /// Opens a session and lets it work.
@@ -291,6 +300,10 @@ pub trait Gateway {
         request: HostRequest,
         say: &mut dyn FnMut(&str),
     ) -> impl Future<Output = Result<(), ApiError>>;
+    /// How far the copies are that it is making for sessions that open; `None` while it makes none.
+    fn copying(&self) -> Option<Copying> {
+        None
+    }
     /// Checks this machine.
     fn doctor(&self) -> Vec<Check>;
 }

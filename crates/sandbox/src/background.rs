@@ -17,6 +17,8 @@ use std::time::{Duration, Instant};
 pub const BACKGROUND_COMMANDS: usize = 16;
 /// Most that are remembered, ended ones included; the oldest ended one is forgotten first.
 const REMEMBERED: usize = 64;
+/// Most bytes that are kept of the output of all ended ones together, when one more is started; of the oldest none are then.
+const KEPT: u64 = 64 << 20;
 /// Longest name.
 const NAME: usize = 64;
 
@@ -161,11 +163,7 @@ impl Jobs {
             ));
         }
         list.retain(|job| job.name != name);
-        if list.len() >= REMEMBERED
-            && let Some(oldest) = list.iter().position(Job::over)
-        {
-            list.remove(oldest);
-        }
+        forget(&mut list);
         let room = command.output_bytes.unwrap_or(limits.output_bytes).min(limits.output_bytes);
         let state = State { log: Log::new(room, command.keep), end: None };
         let progress = Arc::new(Progress { state: Mutex::new(state), changed: Condvar::new() });
@@ -229,6 +227,17 @@ impl Jobs {
     /// The request's number, for ending it.
     pub(crate) fn id(&self, name: &str) -> Result<u32, RunError> {
         Ok(self.find(name)?.0)
+    }
+}
+
+/// Makes room for one more: the oldest that ended go.
+fn forget(list: &mut Vec<Job>) {
+    let kept = |list: &[Job]| -> u64 {
+        list.iter().filter(|job| job.over()).map(|job| job.progress.state().log.counted().kept).sum()
+    };
+    while list.len() >= REMEMBERED || kept(list) > KEPT {
+        let Some(oldest) = list.iter().position(Job::over) else { return };
+        list.remove(oldest);
     }
 }
 

@@ -5,6 +5,7 @@
 //! layer holds one already. A copy is finished or not there: what an interrupted opening left is made anew. Any other
 //! failure than a known refusal stays a failure.
 mod bytes;
+mod going;
 mod inside;
 mod manifest;
 mod tree;
@@ -20,6 +21,7 @@ use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
 
+pub use going::{Copying, copying};
 pub(crate) use manifest::Manifest;
 
 const STEP: Step = Step::Workspace;

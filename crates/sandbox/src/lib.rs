@@ -36,6 +36,7 @@ mod unmask;
 
 pub use background::{BACKGROUND_COMMANDS, Background, End, Part};
 pub use command::{Command, Counted, Exit, Keep, Killed, Stream};
+pub use copy::{Copying, copying};
 pub use enclos_init::file;
 pub use enclos_init::file::{FileOp, FileReply};
 pub use enclos_init::wire::{COMMAND_BYTES, HOME, WORKSPACE};

@@ -199,3 +199,96 @@ fn what_is_no_order_ends_its_connection_and_no_other() {
     }
     assert_eq!(run(&remote, "echo still").unwrap().1, "still\n");
 }
+
+/// A connection that has been greeted.
+fn greeted(bench: &Bench) -> std::os::unix::net::UnixStream {
+    use std::io::{Read, Write};
+    let mut stream = std::os::unix::net::UnixStream::connect(config(bench.dir.path()).socket).unwrap();
+    // One that is over the most is ended before it can say anything.
+    let _ = stream.write_all(&frame(r#"{"version":1}"#, b""));
+    let mut lengths = [0; 8];
+    if stream.read_exact(&mut lengths).is_ok() {
+        let mut welcome = vec![0; usize::from(lengths[0]) + 256 * usize::from(lengths[1])];
+        stream.read_exact(&mut welcome).unwrap();
+        assert!(String::from_utf8(welcome).unwrap().contains("welcome"));
+    }
+    stream
+}
+
+fn frame(head: &str, body: &[u8]) -> Vec<u8> {
+    let length = |bytes: &[u8]| u32::try_from(bytes.len()).unwrap().to_le_bytes();
+    [&length(head.as_bytes()), &length(body), head.as_bytes(), body].concat()
+}
+
+/// Whether the other side has ended a connection. Waits for it, or for a word.
+fn ended(stream: &mut std::os::unix::net::UnixStream) -> bool {
+    use std::io::Read;
+    stream.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
+    matches!(stream.read(&mut [0; 1]), Ok(0)) || stream.read(&mut [0; 1]).is_ok_and(|read| read == 0)
+}
+
+#[test]
+fn what_breaks_off_or_lies_after_the_greeting_harms_no_session() {
+    use std::io::Write;
+    let bench = Bench::new();
+    let remote = bench.open("s1", 1);
+    let order = |session: &str, epoch: u64, order: &str| {
+        format!(r#"{{"id":1,"session":"{session}","epoch":{epoch},"order":{order}}}"#)
+    };
+    let run_order = r#"{"order":"run","command":{"text":"sleep 1","seconds":null,"output_bytes":null}}"#;
+    let whole = [
+        order("../s1", 1, r#"{"order":"close"}"#),
+        order("s1", 0, r#"{"order":"close"}"#),
+        order("s1", 1, r#"{"order":"close","more":1}"#),
+        order("s1", 1, r#"{"order":"halt"}"#),
+        order("s2", 1, run_order),
+        "{}".to_owned(),
+        "\u{0}".to_owned(),
+    ];
+    for head in whole {
+        greeted(&bench).write_all(&frame(&head, b"")).unwrap();
+    }
+    // Half a head, half a body, lengths without an end, a stream that is cut, and what is no stream.
+    let over = frame(&order("s3", 1, r#"{"order":"over"}"#), b"");
+    let long = [u32::MAX.to_le_bytes(), u32::MAX.to_le_bytes()].concat();
+    let body = [&frame("{}", b"")[..4], &(64u32 << 20).to_le_bytes(), b"{}", b"half"].concat();
+    for bytes in [&over[..over.len() / 2], &long, &body, &over, &[over.clone(), vec![9; 100]].concat()] {
+        let mut stream = greeted(&bench);
+        stream.write_all(bytes).unwrap();
+        drop(stream);
+    }
+    let mut stream = greeted(&bench);
+    stream.write_all(&long).unwrap();
+    assert!(ended(&mut stream), "no memory is taken for what was only announced");
+    assert_eq!(run(&remote, "cat hello").unwrap().1, "one\n");
+    assert!(!bench.layer("s3").join("upper").exists(), "half a tree opens nothing");
+}
+
+#[test]
+fn the_connections_of_one_user_are_bounded_and_sessions_that_are_open_go_on() {
+    let bench = Bench::new();
+    let remote = bench.open("s1", 1);
+    let mut idle: Vec<_> = (0..200).map(|_| greeted(&bench)).collect();
+    let refused = idle.iter_mut().skip(128).filter_map(|stream| ended(stream).then_some(())).count();
+    assert_eq!(refused, 72, "those over the most");
+    assert_eq!(run(&remote, "cat hello").unwrap().1, "one\n");
+    drop(idle);
+    let patience = Instant::now();
+    while Link::connect(&config(bench.dir.path()).socket).is_err() {
+        assert!(patience.elapsed() < Duration::from_mins(1), "room comes back");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    assert_eq!(run(&remote, "cat hello").unwrap().1, "one\n");
+}
+
+#[test]
+fn whatever_ceilings_a_gateway_wants_the_host_gives_no_more_than_its_own() {
+    let bench = Bench::new();
+    let mut link = bench.link("s1", 1);
+    link.over(|sender| sender.plain(b"", Sort::Directory, 0o755)).unwrap();
+    let limits = Limits { processes: 100_000, cpus: 4000, memory_bytes: 1 << 50, ..Limits::default() };
+    let (remote, _) = link.open(Wish { limits, ..wish() }).unwrap();
+    let output = run(&remote, "ulimit -u").unwrap().1;
+    let most: u64 = output.trim().parse().unwrap();
+    assert!(most <= 512 + 64, "{output}");
+}

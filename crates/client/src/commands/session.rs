@@ -2,11 +2,12 @@
 
 use std::future::Future;
 use std::path::Path;
+use std::time::Duration;
 
-use enclos_protocol::api::{Answering, Attached, Gateway, ResumeRequest};
+use enclos_protocol::api::{Answering, Attached, Copying, Gateway, ResumeRequest};
 use enclos_protocol::error::ApiError;
 
-use crate::cli::{ChatArgs, ResumeArgs, RunArgs};
+use crate::cli::{ChatArgs, Output, ResumeArgs, RunArgs};
 use crate::commands::Context;
 use crate::error::CommandError;
 use crate::exit::Exit;
@@ -82,6 +83,21 @@ struct Way {
     talks: bool,
 }
 
+/// How often progress is told while a session opens.
+const LOOK: Duration = Duration::from_secs(2);
+
+/// Tells a person who waits how far a copy of the repository is. A program that reads is told nothing.
+fn tell_copying<M>(
+    cx: &mut Context<'_, '_, M>,
+    drive: Drive,
+    copying: Option<Copying>,
+) -> Result<(), CommandError> {
+    if let (Some(copying), Drive::Person | Drive::Headless(Output::Text)) = (copying, drive) {
+        writeln!(cx.world.err, "{}", text::copying(copying))?;
+    }
+    Ok(())
+}
+
 /// Waits for the session and follows it. A signal that comes first ends the command: there is no session yet.
 async fn follow<G, M>(
     cx: &mut Context<'_, '_, M>,
@@ -93,10 +109,14 @@ where
     G: Gateway,
 {
     let mut signals = Signals::catch()?;
-    let opened = tokio::select! {
-        biased;
-        caught = signals.next() => return Ok(caught.exit()),
-        opened = opening => opened.map_err(CommandError::from),
+    let mut opening = std::pin::pin!(opening);
+    let opened = loop {
+        tokio::select! {
+            biased;
+            caught = signals.next() => return Ok(caught.exit()),
+            opened = &mut opening => break opened.map_err(CommandError::from),
+            () = tokio::time::sleep(LOOK) => tell_copying(cx, way.drive, gateway.copying())?,
+        }
     };
     let attached = told(cx, way.drive, opened)?;
     match way.drive {

@@ -3,6 +3,7 @@
 use enclos_core::decision::DecidedBy;
 use enclos_core::label::Label;
 use enclos_core::verdict::Verdict;
+use enclos_protocol::api::Copying;
 use enclos_protocol::card::Raises;
 use enclos_protocol::event::{
     Amounts, ApprovalState, BudgetView, Opened, Outcome, ResultFacts, SessionState,
@@ -290,6 +291,15 @@ pub(crate) fn left_out(bytes: u64) -> String {
     format!("\n… {} left out …\n", count(bytes, "byte", "bytes"))
 }
 
+/// How far a copy of the repository is.
+pub(crate) fn copying(now: Copying) -> String {
+    let so_far = match now.bytes {
+        bytes if bytes < 10_000_000 => format!("{} KB", bytes / 1000),
+        bytes => format!("{} MB", bytes / 1_000_000),
+    };
+    format!("copying the repository: {}, {so_far} so far", count(now.entries, "entry", "entries"))
+}
+
 /// A duration.
 pub(crate) fn milliseconds(ms: f64) -> String {
     if ms >= 1000.0 { format!("{:.1} s", ms / 1000.0) } else { format!("{ms:.1} ms") }
@@ -317,4 +327,16 @@ pub(crate) fn undo_next(session: &str) -> String {
     format!(
         "enclos diff {session}   then: enclos apply {session}   or, to go on: enclos resume {session} \"MESSAGE\""
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_copy_is_told_in_entries_and_bytes() {
+        let told = |entries, bytes| copying(Copying { entries, bytes });
+        assert_eq!(told(1, 9_999), "copying the repository: 1 entry, 9 KB so far");
+        assert!(told(12_345, 1_234_567_890).ends_with(" entries, 1234 MB so far"));
+    }
 }

@@ -97,6 +97,9 @@ impl Guard {
     }
 
     pub(super) fn close(&mut self, name: &str) -> Result<(), String> {
+        if self.readers.remove(name).is_some() {
+            return Ok(());
+        }
         self.sessions.remove(name).ok_or_else(|| no_session(name))?;
         self.readers.retain(|_, (session, _)| session != name);
         Ok(())

@@ -107,3 +107,24 @@ mod tests {
         assert!(names(&"- x\n".repeat(100_000)).is_empty());
     }
 }
+
+#[cfg(test)]
+mod any {
+    use proptest::prelude::*;
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(4000))]
+
+        #[test]
+        fn no_answer_stops_the_reader(text in "[-:?,\\[\\]{}#&*!|>'\"%@` \\n\\ta-z0-9~\\\\]{0,200}") {
+            let names = super::names(&text);
+            prop_assert!(names.len() <= super::MOST_NAMES);
+        }
+
+        #[test]
+        fn no_bytes_stop_it_either(text in any::<String>()) {
+            let names = super::names(&text);
+            prop_assert!(names.iter().all(|name| name.len() <= text.len() * 4 + 4));
+        }
+    }
+}

@@ -137,9 +137,14 @@ impl Git {
     /// Runs a command that is told something, and takes its answer.
     pub(super) fn tell(&self, arguments: &[&str], told: &[u8]) -> io::Result<Vec<u8>> {
         let mut child = self.start(arguments, Stdio::piped())?;
-        let told = child.stdin.take().map_or(Ok(()), |mut to| to.write_all(told));
+        let (to, from) = (child.stdin.take(), child.stdout.take());
         let mut answer = Vec::new();
-        let read = child.stdout.take().map_or(Ok(0), |out| out.take(MAX_ANSWER).read_to_end(&mut answer));
+        // Git answers while it is told: neither waits for the other.
+        let (told, read) = std::thread::scope(|scope| {
+            let teller = scope.spawn(move || to.map_or(Ok(()), |mut to| to.write_all(told)));
+            let read = from.map_or(Ok(0), |from| from.take(MAX_ANSWER).read_to_end(&mut answer));
+            (teller.join().unwrap_or_else(|_| Err(io::ErrorKind::BrokenPipe.into())), read)
+        });
         let status = child.wait()?;
         told.and(read)?;
         if status.success() { Ok(answer) } else { Err(io::Error::other(format!("git failed: {status}"))) }

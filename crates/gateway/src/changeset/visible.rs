@@ -18,6 +18,12 @@ use super::git::Git;
 /// What every commit that is made here says.
 const MESSAGE: &str = "The files that this session is shown\n\nThe history is withheld: files above what the session knows are in it.";
 
+/// The most commits that are looked through at an opening, and one more as git is told it.
+const MOST: u32 = 200_000;
+const MOST_SAID: &str = "--max-count=200001";
+/// Largest file whose content is looked for among the objects, in bytes.
+const HASHED: u64 = 64 * 1024 * 1024;
+
 /// What was looked at and held nothing above.
 #[derive(Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -28,16 +34,24 @@ struct Looked {
     tips: Vec<String>,
 }
 
-/// Whether a file that is `above` is in the index or in any commit. `rules` names what `above` asks, so that what was looked
+/// What is looked for in a repository.
+pub(crate) struct Sought<'a> {
+    /// Whether a path is above.
+    pub(crate) above: &'a dyn Fn(&str) -> bool,
+    /// Files of the tree that are, whose content is no object to be shown under any path.
+    pub(crate) files: &'a [PathBuf],
+}
+
+/// Whether something that is sought is in the index, in any commit, or in the store without a commit. `rules` names what `above` asks, so that what was looked
 /// at once, and is remembered in `list`, is not looked at again.
 pub(crate) fn holds(
     repository: &Path,
-    above: &dyn Fn(&str) -> bool,
+    sought: &Sought<'_>,
     rules: &str,
     list: Option<&Path>,
 ) -> io::Result<bool> {
-    let git = Git::new(repository);
-    if entries(&git)?.iter().any(|(path, _)| above(path)) {
+    let (git, above) = (Git::new(repository), sought.above);
+    if entries(&git)?.iter().any(|(path, _)| above(path)) || !contents(&git, repository, sought)?.is_empty() {
         return Ok(true);
     }
     let known: Looked = list
@@ -72,24 +86,43 @@ fn tips(git: &Git) -> io::Result<Vec<String>> {
     Ok(tips)
 }
 
-/// Whether any commit, but those that `known` lead to, has such a path.
+/// Whether any commit, but those that `known` lead to, has such a path. A history that is too long is taken to have one.
 fn in_history(git: &Git, above: &dyn Fn(&str) -> bool, known: &[String]) -> io::Result<bool> {
     let list = ["rev-list", "--ignore-missing", "--all", "--reflog", "--stdin"];
+    let told: String = known.iter().flat_map(|tip| ["^", tip, "\n"]).collect();
+    let count = [&list[..1], &["--count", MOST_SAID], &list[1..]].concat();
+    let count = String::from_utf8_lossy(&git.tell(&count, told.as_bytes())?).trim().parse::<u32>();
+    if count.map_err(io::Error::other)? > MOST {
+        return Ok(true);
+    }
     let mut commits = git.start(&list, Stdio::piped())?;
     if let Some(mut to) = commits.stdin.take() {
-        for tip in known {
-            writeln!(to, "^{tip}")?;
-        }
+        to.write_all(told.as_bytes())?;
     }
     let from = commits.stdout.take().map_or_else(Stdio::null, Stdio::from);
-    let names =
-        ["diff-tree", "--stdin", "-r", "-m", "--root", "--name-only", "--no-commit-id", "--no-renames", "-z"];
+    // Every name of a history is added somewhere in it.
+    let names = [
+        "diff-tree",
+        "--stdin",
+        "-r",
+        "-m",
+        "--root",
+        "--name-only",
+        "--diff-filter=A",
+        "--no-commit-id",
+        "--no-renames",
+        "-z",
+    ];
     let mut paths = git.start(&names, from)?;
-    let mut found = false;
+    let (mut found, mut seen) = (false, BTreeSet::new());
     if let Some(out) = paths.stdout.take() {
         for path in BufReader::new(out).split(0) {
-            if above(&String::from_utf8_lossy(&path?)) {
-                found = true;
+            let path = path?;
+            if !seen.contains(&path) {
+                found = above(&String::from_utf8_lossy(&path));
+                seen.insert(path);
+            }
+            if found {
                 break;
             }
         }
@@ -106,9 +139,29 @@ fn in_history(git: &Git, above: &dyn Fn(&str) -> bool, known: &[String]) -> io::
     Err(io::Error::other("git cannot list the history"))
 }
 
-/// Makes a git directory at `into` of what is not `above`: the index, and one commit of what is checked out.
-pub(crate) fn make(repository: &Path, into: &Path, above: &dyn Fn(&str) -> bool) -> io::Result<()> {
-    let made = try_to_make(repository, into, above);
+/// The objects in the store that have the content of a file that is sought, as it lies there.
+fn contents(git: &Git, repository: &Path, sought: &Sought<'_>) -> io::Result<BTreeSet<String>> {
+    let small = |path: &&PathBuf| {
+        repository.join(path).symlink_metadata().is_ok_and(|facts| facts.is_file() && facts.len() <= HASHED)
+    };
+    let paths: Vec<&str> = sought.files.iter().filter(small).filter_map(|path| path.to_str()).collect();
+    if paths.is_empty() {
+        return Ok(BTreeSet::new());
+    }
+    if paths.iter().any(|path| path.contains('\n')) {
+        return Err(io::Error::other("a name with a line's end cannot be said to git"));
+    }
+    let list = paths.join("\n") + "\n";
+    let names = git.tell(&["hash-object", "--no-filters", "--stdin-paths"], list.as_bytes())?;
+    let found = git.tell(&["cat-file", "--batch-check=%(objectname) %(objecttype)"], &names)?;
+    let found = String::from_utf8_lossy(&found).into_owned();
+    let there = found.lines().filter_map(|line| line.strip_suffix(" blob"));
+    Ok(there.map(str::to_owned).collect())
+}
+
+/// Makes a git directory at `into` of what is not sought: the index, and one commit of what is checked out.
+pub(crate) fn make(repository: &Path, into: &Path, sought: &Sought<'_>) -> io::Result<()> {
+    let made = try_to_make(repository, into, sought);
     if made.is_err() {
         // Half of one is none.
         let _ = fs::remove_dir_all(into);
@@ -116,7 +169,8 @@ pub(crate) fn make(repository: &Path, into: &Path, above: &dyn Fn(&str) -> bool)
     made
 }
 
-fn try_to_make(repository: &Path, into: &Path, above: &dyn Fn(&str) -> bool) -> io::Result<()> {
+fn try_to_make(repository: &Path, into: &Path, sought: &Sought<'_>) -> io::Result<()> {
+    let above = sought.above;
     match fs::remove_dir_all(into) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
         _ => {}
@@ -143,9 +197,9 @@ fn try_to_make(repository: &Path, into: &Path, above: &dyn Fn(&str) -> bool) -> 
     }
     let (now, then) = (entries(&with(&index))?, entries(&with(&head_index))?);
     let all = || now.iter().chain(&then);
-    let objects: BTreeSet<&str> =
-        all().filter(|(path, _)| above(path)).map(|(_, object)| object.as_str()).collect();
-    let gone = |(path, object): &&(String, String)| above(path) || objects.contains(object.as_str());
+    let mut objects = contents(&real, repository, sought)?;
+    objects.extend(all().filter(|(path, _)| above(path)).map(|(_, object)| object.clone()));
+    let gone = |(path, object): &&(String, String)| above(path) || objects.contains(object);
     withhold(&with(&index), now.iter().filter(gone))?;
     let mut made = String::new();
     if let Some(commit) = commit {
@@ -257,9 +311,7 @@ mod tests {
         Some(dir)
     }
 
-    fn above(path: &str) -> bool {
-        path.starts_with("secret/")
-    }
+    const SOUGHT: Sought<'static> = Sought { above: &|path| path.starts_with("secret/"), files: &[] };
 
     #[test]
     fn a_path_above_is_found_in_every_corner_of_a_history() {
@@ -267,7 +319,7 @@ mod tests {
         let root = dir.path();
         let state = tempfile::tempdir().unwrap();
         let list = state.path().join("looked/x");
-        let ask = || holds(root, &above, "rules", Some(&list)).unwrap();
+        let ask = || holds(root, &SOUGHT, "rules", Some(&list)).unwrap();
         assert!(!ask());
         assert!(list.exists() && !ask(), "remembered");
         fs::create_dir(root.join("secret")).unwrap();
@@ -290,7 +342,15 @@ mod tests {
         assert!(ask(), "in a reflog");
         git(root, &["reflog", "expire", "--expire=now", "--all"]);
         assert!(!ask());
-        assert!(holds(root, &|path| path == "src/a.txt", "others", Some(&list)).unwrap(), "other rules");
+        fs::write(root.join("outside"), "a\n").unwrap();
+        let files = [PathBuf::from("outside")];
+        let of = |files| holds(root, &Sought { files, ..SOUGHT }, "rules", None).unwrap();
+        assert!(of(&files) && !of(&[]), "an object with the content of a file that is above");
+        assert!(
+            holds(root, &Sought { above: &|path| path == "src/a.txt", files: &[] }, "others", Some(&list))
+                .unwrap(),
+            "other rules"
+        );
     }
 
     #[test]
@@ -308,8 +368,8 @@ mod tests {
             let blob = git(root, &["rev-parse", "HEAD:secret/s.txt"]).unwrap();
             let state = tempfile::tempdir().unwrap();
             let into = state.path().join("made");
-            make(root, &into, &above).unwrap();
-            make(root, &into, &above).unwrap();
+            make(root, &into, &SOUGHT).unwrap();
+            make(root, &into, &SOUGHT).unwrap();
             let into_text = into.to_str().unwrap();
             let ask =
                 |arguments: &[&str]| git(root, &[&["--git-dir", into_text], arguments].concat()).unwrap();
@@ -337,13 +397,13 @@ mod tests {
         let Some(dir) = repository("sha1") else { return };
         git(dir.path(), &["checkout", "-q", "--detach"]);
         let state = tempfile::tempdir().unwrap();
-        make(dir.path(), &state.path().join("a"), &above).unwrap();
+        make(dir.path(), &state.path().join("a"), &SOUGHT).unwrap();
         assert_eq!(fs::read_to_string(state.path().join("a/HEAD")).unwrap().len(), 41);
         let empty = tempfile::tempdir().unwrap();
         git(empty.path(), &["init", "-q"]);
-        make(empty.path(), &state.path().join("b"), &above).unwrap();
+        make(empty.path(), &state.path().join("b"), &SOUGHT).unwrap();
         assert!(fs::read_to_string(state.path().join("b/HEAD")).unwrap().starts_with("ref: refs/heads/"));
-        assert!(make(&state.path().join("nowhere"), &state.path().join("c"), &above).is_err());
+        assert!(make(&state.path().join("nowhere"), &state.path().join("c"), &SOUGHT).is_err());
         assert!(!state.path().join("c").exists());
     }
 }

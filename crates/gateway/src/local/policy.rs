@@ -56,8 +56,9 @@ impl Local {
         match Store::open_read_only(self.places.state()) {
             // Nothing was ever saved here.
             Err(StoreError::NoStore { .. }) => self.policy(choice),
+            // An older schema is brought up to date by opening it as a session does.
+            Ok(_) | Err(StoreError::OlderSchema { .. }) => self.settled(choice),
             Err(error) => Err(of_store(&error)),
-            Ok(_) => self.settled(choice),
         }
     }
 

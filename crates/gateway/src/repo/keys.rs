@@ -64,6 +64,7 @@ impl Keys {
     }
 
     /// Remembers nothing.
+    #[cfg(test)]
     pub(crate) fn unremembered() -> Self {
         Self { folder: None }
     }

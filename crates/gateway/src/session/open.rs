@@ -352,7 +352,7 @@ impl Live {
 async fn assemble(
     lease: Lease,
     state: Session,
-    mut opening: Opening,
+    opening: Opening,
     started: std::time::Instant,
 ) -> Result<(Live, Attached), ApiError> {
     if opening.host.is_none() {
@@ -368,14 +368,8 @@ async fn assemble(
         Ok(masks) => masks,
         Err(error) => return Err(place::not_opened(&lease, &opening, error)),
     };
-    let place = match opening.host.take() {
-        None => place::here(&opening, &layer, shown, &masks),
-        Some(host) => place::there(&lease, &opening, &layer, &shown, &masks, host),
-    };
-    let Placed { sandbox, elsewhere, backend, names, mut notes } = match place {
-        Ok(placed) => placed,
-        Err(error) => return Err(place::not_opened(&lease, &opening, error)),
-    };
+    let (lease, opening, masks, placed) = place::place(lease, opening, layer.clone(), shown, masks).await?;
+    let Placed { sandbox, elsewhere, backend, names, mut notes } = placed;
     let (masks, history) = masks;
     notes.extend(masks.notes(&opening.policy.settings().labels.of_paths(), &history));
     let base = record_base(&opening.repo, &layer);

@@ -29,19 +29,35 @@ pub(super) struct Placed {
 
 /// What the session is not shown until it knows as much, and the git directory for it.
 pub(super) fn masks(opening: &Opening, layer: &Path, shown: &Shown) -> Result<(Masks, History), ApiError> {
-    let folder = layer.parent().unwrap_or(layer);
-    let desk = Desk { state: Some(opening.store.dir()), folder };
+    let desk = Desk { state: opening.store.dir(), layer };
     let (masks, history) = Masks::of(&opening.repo, shown, &opening.policy, desk)?;
     Ok((masks.again(layer)?, history))
 }
 
-/// Opens the sandbox on this machine.
-pub(super) fn here(
-    opening: &Opening,
-    layer: &Path,
+/// Opens the sandbox where it is to be, on a thread of its own: a large copy takes its time, and meanwhile signals are heard
+/// and progress is told. What was lent comes back.
+pub(super) async fn place(
+    lease: Lease,
+    mut opening: Opening,
+    layer: PathBuf,
     shown: Shown,
-    masks: &(Masks, History),
-) -> Result<Placed, ApiError> {
+    masks: (Masks, History),
+) -> Result<(Lease, Opening, (Masks, History), Placed), ApiError> {
+    let work = move || {
+        let placed = match opening.host.take() {
+            None => here(&opening, &layer, shown, &masks),
+            Some(host) => there(&lease, &opening, &layer, &shown, &masks, host),
+        };
+        match placed {
+            Ok(placed) => Ok((lease, opening, masks, placed)),
+            Err(error) => Err(not_opened(&lease, &opening, error)),
+        }
+    };
+    tokio::task::spawn_blocking(work).await.map_err(|error| internal(&error))?
+}
+
+/// Opens the sandbox on this machine.
+fn here(opening: &Opening, layer: &Path, shown: Shown, masks: &(Masks, History)) -> Result<Placed, ApiError> {
     let failed = |message: String| {
         ApiError::new(Fault::Internal, message).hint("`enclos doctor` says what this machine lacks")
     };
@@ -65,7 +81,7 @@ pub(super) fn here(
 }
 
 /// Opens the sandbox on an execution host, over what is brought there.
-pub(super) fn there(
+fn there(
     lease: &Lease,
     opening: &Opening,
     layer: &Path,

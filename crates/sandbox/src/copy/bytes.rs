@@ -7,6 +7,9 @@ use std::os::fd::OwnedFd;
 /// Bytes moved at a time where the kernel does not copy by itself.
 const CHUNK: usize = 64 * 1024;
 
+/// Most bytes that the kernel copies in one go: a person who waits sees that it goes on.
+const AT_ONCE: u64 = 16 << 20;
+
 /// How a content was copied.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum How {
@@ -62,10 +65,11 @@ fn extent(from: &OwnedFd, at: u64, size: u64) -> Result<(u64, u64), Errno> {
 fn range(from: &OwnedFd, to: &OwnedFd, start: u64, end: u64) -> Result<bool, Errno> {
     let (mut read_at, mut write_at) = (start, start);
     while read_at < end {
-        let left = usize::try_from(end - read_at).unwrap_or(usize::MAX);
+        let left = usize::try_from((end - read_at).min(AT_ONCE)).unwrap_or(usize::MAX);
         match rustix::fs::copy_file_range(from, Some(&mut read_at), to, Some(&mut write_at), left) {
             Ok(0) => return Ok(false),
-            Ok(_) | Err(Errno::INTR) => {}
+            Ok(copied) => super::going::bytes(copied as u64),
+            Err(Errno::INTR) => {}
             Err(Errno::XDEV | Errno::NOSYS | Errno::OPNOTSUPP | Errno::INVAL) => {
                 return by_hand(from, to, read_at, end);
             }
@@ -92,6 +96,7 @@ fn by_hand(from: &OwnedFd, to: &OwnedFd, start: u64, end: u64) -> Result<bool, E
             written += rustix::io::retry_on_intr(|| rustix::io::pwrite(to, rest, place))?;
         }
         at += read as u64;
+        super::going::bytes(read as u64);
     }
     Ok(true)
 }

@@ -2,6 +2,7 @@
 //! be read, and what belongs to the kernel and to no disk is left out and named. Nothing that is copied belongs to anybody
 //! else than the sandbox's user, and nothing has a setuid bit. It stops at its ceiling and says so.
 use super::bytes::{self, How};
+use super::going::{self, Going};
 use super::manifest::{Manifest, Stamped};
 use super::{Order, STEP, TREE};
 use crate::error::{OpenError, Place};
@@ -87,6 +88,7 @@ pub(super) fn copy(
         withheld: Vec::new(),
         remarks: Vec::new(),
     };
+    let _going = Going::begin();
     while let Some(path) = copier.todo.pop() {
         copier.folder(&path).map_err(|stop| stop.at(&path))?;
     }
@@ -235,7 +237,10 @@ impl Copier<'_> {
             self.apart.insert(stat.st_dev);
             bytes::copy(&source, &copy, size, sparse)?
         };
-        self.shared += u64::from(how == How::Shared);
+        if how == How::Shared {
+            self.shared += 1;
+            going::bytes(size);
+        }
         self.bytes += size;
         // The owner first: giving a file away takes bits of its mode.
         if let Some((uid, gid)) = self.order.owner {
@@ -270,6 +275,7 @@ impl Copier<'_> {
     }
 
     fn note(&mut self, path: Vec<u8>, stat: &Stat) {
+        going::entry();
         if let Some(stamped) = Stamped::of(&describe(stat)) {
             self.entries.insert(path, stamped);
         }

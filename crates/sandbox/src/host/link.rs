@@ -125,7 +125,7 @@ impl Link {
 
     /// Brings what lies over the base.
     pub fn over(&mut self, send: impl FnOnce(&mut Sender<'_>) -> io::Result<()>) -> Result<(), HostError> {
-        self.order(Order::Over)?;
+        self.order(Order::Over {})?;
         let mut sender = Sender::new(&mut self.to);
         let outcome = send(&mut sender);
         let ended = if outcome.is_ok() { sender.end() } else { sender.broken() };
@@ -137,7 +137,7 @@ impl Link {
             });
         }
         match self.hear()? {
-            (Answer::Done, _) => Ok(()),
+            (Answer::Done {}, _) => Ok(()),
             _ => Err(strange()),
         }
     }
@@ -158,9 +158,9 @@ impl Link {
 
     /// Fetches what the session changed and makes the `upper` in `into` say the same.
     pub fn fetch(&mut self, into: &Path) -> Result<(), HostError> {
-        self.order(Order::Fetch)?;
+        self.order(Order::Fetch {})?;
         match self.hear()? {
-            (Answer::Things, _) => {}
+            (Answer::Things {}, _) => {}
             _ => return Err(strange()),
         }
         let bounds = Bounds { bytes: FETCHED_BYTES, git: true };
@@ -170,18 +170,18 @@ impl Link {
 
     /// Has the host end the session's sandbox. What the session changed stays there.
     pub fn close(&mut self) -> Result<(), HostError> {
-        self.done(Order::Close)
+        self.done(Order::Close {})
     }
 
     /// Has the host forget the session.
     pub fn discard(&mut self) -> Result<(), HostError> {
-        self.done(Order::Discard)
+        self.done(Order::Discard {})
     }
 
     fn done(&mut self, order: Order) -> Result<(), HostError> {
         self.order(order)?;
         match self.hear()? {
-            (Answer::Done, _) => Ok(()),
+            (Answer::Done {}, _) => Ok(()),
             _ => Err(strange()),
         }
     }

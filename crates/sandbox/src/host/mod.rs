@@ -7,10 +7,12 @@
 mod base;
 mod clock;
 mod frame;
+mod given;
 mod lease;
 mod link;
 mod manifest;
 mod mirror;
+mod numbers;
 mod orders;
 mod post;
 mod remote;

@@ -1,7 +1,7 @@
 //! What a gateway and an execution host say to each other, as data. A gateway orders, a host answers; each order names
 //! its session and the epoch of the lease under which it is given.
 //!
-//! Unknown fields and words are refused. No path of either machine travels, but that of files below a tree.
+//! Unknown fields and words are refused (which serde does of a variant with braces only). No path of either machine travels, but that of files below a tree.
 use crate::background::{Background, Part as Written};
 use crate::command::{Command, Exit};
 use crate::plan::Limits;
@@ -117,7 +117,7 @@ pub(crate) enum Order {
     /// Take the history of the base, in a stream of parts that follows. Answered as `Base`.
     History { base: Commit },
     /// Take what lies over the base, in a stream of things that follows.
-    Over,
+    Over {},
     /// Open the sandbox.
     Open { wish: Wish },
     /// Run a command.
@@ -125,7 +125,7 @@ pub(crate) enum Order {
     /// Start a command in the background.
     Start { name: String, command: Command },
     /// List the commands in the background.
-    Background,
+    Background {},
     /// Read what one of them wrote.
     ReadBackground { name: String, from: u64, most: u64 },
     /// Wait until one of them wrote more.
@@ -133,17 +133,17 @@ pub(crate) enum Order {
     /// End one of them.
     KillBackground { name: String },
     /// Execute the file operation in the body.
-    File,
+    File {},
     /// End the commands under way.
-    KillCommands,
+    KillCommands {},
     /// End the sandbox, at once. What the session changed stays.
-    Close,
+    Close {},
     /// The gateway is there.
-    Renew,
+    Renew {},
     /// Send what the session changed, as a stream of things.
-    Fetch,
+    Fetch {},
     /// Remove what is kept of the session.
-    Discard,
+    Discard {},
 }
 
 /// One answer.
@@ -167,7 +167,7 @@ pub(crate) enum Answer {
     /// To `Base` and `History`: whether it is there, and if not which commits of the project are. A manifest follows.
     Base { ready: bool, have: Vec<String> },
     /// To what has no other answer.
-    Done,
+    Done {},
     /// To `Open`.
     Opened { report: Report, toolchains: Vec<String> },
     /// To `Run`, any number of times: what the command writes, in the body.
@@ -175,7 +175,7 @@ pub(crate) enum Answer {
     /// To `Run`, the last.
     Exit { exit: Exit },
     /// To `File`, with the reply in the body.
-    File,
+    File {},
     /// To `File`: refused inside.
     Fault { fault: Fault },
     /// To `Background`.
@@ -183,7 +183,7 @@ pub(crate) enum Answer {
     /// To `ReadBackground`.
     Written { part: Written },
     /// To `Fetch`: a stream of things follows.
-    Things,
+    Things {},
 }
 
 /// Why something was not done.

@@ -39,12 +39,12 @@ pub struct RemoteKiller {
 impl RemoteKiller {
     /// Ends the running commands and file operations with all their processes.
     pub fn kill_commands(&self) {
-        drop(self.post.order(Order::KillCommands, &[]));
+        drop(self.post.order(Order::KillCommands {}, &[]));
     }
 
     /// Ends the sandbox with all that runs in it.
     pub fn kill_all(&self) {
-        drop(self.post.order(Order::Close, &[]));
+        drop(self.post.order(Order::Close {}, &[]));
     }
 }
 
@@ -142,8 +142,8 @@ impl Remote {
     /// As [`crate::Sandbox::file`].
     pub fn file(&self, op: &FileOp) -> Result<FileReply, FileError> {
         let body = serde_json::to_vec(op).map_err(|error| RunError::Io(error.into()))?;
-        match self.ask(Order::File, &body)? {
-            (Answer::File, body) => Ok(understand(&body)?),
+        match self.ask(Order::File {}, &body)? {
+            (Answer::File {}, body) => Ok(understand(&body)?),
             (Answer::Fault { fault }, _) => Err(FileError::Refused(fault)),
             _ => Err(strange().into()),
         }
@@ -157,12 +157,12 @@ impl Remote {
     /// Ends everything inside and waits for it; what the session changed stays at the host.
     pub fn close(self) {
         // A host that is lost ends it with the lease.
-        let _ = self.asker.post.order(Order::Close, &[]).recv_timeout(LEASE);
+        let _ = self.asker.post.order(Order::Close {}, &[]).recv_timeout(LEASE);
     }
 
     fn done(&self, order: Order) -> Result<(), RunError> {
         match self.ask(order, &[])? {
-            (Answer::Done, _) => Ok(()),
+            (Answer::Done {}, _) => Ok(()),
             _ => Err(strange()),
         }
     }
@@ -195,7 +195,7 @@ impl Asker {
     }
 
     fn background(&self) -> Result<Vec<Background>, RunError> {
-        match self.ask(Order::Background, &[])? {
+        match self.ask(Order::Background {}, &[])? {
             (Answer::Background { commands }, _) => Ok(commands),
             _ => Err(strange()),
         }
@@ -229,8 +229,8 @@ impl Drop for Remote {
 /// lease.
 fn renew(post: &Post, ended: &Receiver<()>) {
     while ended.recv_timeout(RENEWED) == Err(RecvTimeoutError::Timeout) {
-        match post.order(Order::Renew, &[]).recv_timeout(UNANSWERED) {
-            Ok((Answer::Done, _)) => {}
+        match post.order(Order::Renew {}, &[]).recv_timeout(UNANSWERED) {
+            Ok((Answer::Done {}, _)) => {}
             _ => return post.lose(),
         }
     }

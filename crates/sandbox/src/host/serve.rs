@@ -73,7 +73,7 @@ pub(crate) fn connection(host: &Arc<Shared>, stream: &UnixStream, who: u32) -> i
                 }
                 out.refuse(envelope.id, why)?;
                 // A stream may follow that nobody will take.
-                if matches!(envelope.order, Order::Over | Order::History { .. }) {
+                if matches!(envelope.order, Order::Over {} | Order::History { .. }) {
                     return Ok(());
                 }
                 continue;
@@ -112,9 +112,9 @@ impl At<'_> {
                     Err(error) => self.out.refuse(id, failed(error)),
                 };
             }
-            Order::Over => {
+            Order::Over {} => {
                 let bounds = Bounds { bytes: OVER_BYTES, git: false };
-                let laid = self.held.lay_over(|over| things::lay(from, over, bounds));
+                let laid = self.held.lay_over(self.epoch, |over| things::lay(from, over, bounds));
                 let laid = laid.and_then(|laid| laid.map(drop).map_err(failed));
                 let broken = laid.is_err();
                 self.answer(id, laid)?;
@@ -122,17 +122,17 @@ impl At<'_> {
                 return if broken { Err(bad("what lies over a base did not come whole")) } else { Ok(()) };
             }
             Order::Open { wish } => return self.open(id, &wish),
-            Order::Run { .. } | Order::File | Order::WaitBackground { .. } => {
+            Order::Run { .. } | Order::File {} | Order::WaitBackground { .. } => {
                 return self.beside(id, order, body);
             }
-            Order::Fetch => return self.fetch(id),
+            Order::Fetch {} => return self.fetch(id),
             Order::Start { name, command } => self.used(|sandbox| sandbox.start(&name, &command)),
             Order::KillBackground { name } => self.used(|sandbox| sandbox.kill_background(&name)),
-            Order::KillCommands => self.used(|sandbox| {
+            Order::KillCommands {} => self.used(|sandbox| {
                 sandbox.killer().kill_commands();
                 Ok(())
             }),
-            Order::Background => {
+            Order::Background {} => {
                 return match self.held.sandbox(self.epoch) {
                     Ok(used) => {
                         self.out.send(id, Answer::Background { commands: used.sandbox.background() }, &[])
@@ -147,20 +147,20 @@ impl At<'_> {
                     Err(why) => self.out.refuse(id, why),
                 };
             }
-            Order::Close => self.held.close().map(|was_open| {
+            Order::Close {} => self.held.close(self.epoch).map(|was_open| {
                 if was_open {
                     self.host.say(&format!("{}: closed", self.session));
                 }
             }),
-            Order::Renew => self.held.renew(),
-            Order::Discard => self.host.sessions.discard(self.who, self.session, self.held),
+            Order::Renew {} => self.held.renew(self.epoch),
+            Order::Discard {} => self.host.sessions.discard((self.who, self.epoch), self.session, self.held),
         };
         self.answer(id, done)
     }
 
     fn answer(&self, id: u32, done: Result<(), Refused>) -> io::Result<()> {
         match done {
-            Ok(()) => self.out.send(id, Answer::Done, &[]),
+            Ok(()) => self.out.send(id, Answer::Done {}, &[]),
             Err(why) => self.out.refuse(id, why),
         }
     }
@@ -199,7 +199,9 @@ impl At<'_> {
             },
         };
         let home = self.host.home.as_deref();
-        let opened = base.and_then(|base| self.host.sessions.open(self.held, wish, base.as_ref(), home));
+        let opened = base.and_then(|base| {
+            self.host.sessions.open((self.held, self.who, self.epoch), wish, base.as_ref(), home)
+        });
         match opened {
             Ok((sandbox, toolchains)) => {
                 let report = sandbox.report().clone();
@@ -218,8 +220,8 @@ impl At<'_> {
 
     fn fetch(&self, id: u32) -> io::Result<()> {
         // The answer comes first: what follows it is a stream.
-        let sent = self.held.at_rest(|layer| {
-            self.out.send(id, Answer::Things, &[])?;
+        let sent = self.held.at_rest(self.epoch, |layer| {
+            self.out.send(id, Answer::Things {}, &[])?;
             let mut stream = self.out.stream.lock().unwrap_or_else(PoisonError::into_inner);
             match things::send_layer(layer, &mut *stream) {
                 Ok(()) => Ok(()),
@@ -267,7 +269,7 @@ impl At<'_> {
                         sandbox.wait_background(&name, from, Duration::from_millis(most_ms.min(60_000)));
                     drop(used);
                     match waited {
-                        Ok(()) => out.send(id, Answer::Done, &[]),
+                        Ok(()) => out.send(id, Answer::Done {}, &[]),
                         Err(error) => out.refuse(id, of_run(&error)),
                     }
                 }
@@ -275,7 +277,7 @@ impl At<'_> {
                     let done = file(sandbox, &body);
                     drop(used);
                     match done {
-                        Ok(Ok(reply)) => out.send(id, Answer::File, &reply),
+                        Ok(Ok(reply)) => out.send(id, Answer::File {}, &reply),
                         Ok(Err(fault)) => out.send(id, Answer::Fault { fault }, &[]),
                         Err(why) => out.refuse(id, why),
                     }

@@ -9,17 +9,20 @@ use crate::probe::{self, Check, Outcome};
 use crate::report::Level;
 use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::fs::{FlockOperation, Mode, OFlags};
+use std::collections::HashMap;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 /// Connections at the same time.
 const CONNECTIONS: usize = 256;
+/// Connections of one user at the same time: others are served whatever one of them does.
+const OF_ONE_USER: usize = 128;
 /// How often leases are looked at, and how soon a stop is seen.
 const TICK: Duration = Duration::from_millis(50);
 /// The user numbers of sessions, where nothing else is said.
@@ -73,7 +76,7 @@ pub(crate) struct Shared {
     pub(crate) sessions: Sessions,
     pub(crate) home: Option<PathBuf>,
     gateways: Vec<u32>,
-    connections: AtomicUsize,
+    connections: Mutex<HashMap<u32, usize>>,
     say: Box<dyn Fn(&str) + Send + Sync>,
 }
 
@@ -87,6 +90,24 @@ impl Shared {
     /// Tells whoever runs the host, without content.
     pub(crate) fn say(&self, line: &str) {
         (self.say)(line);
+    }
+
+    /// Counts a connection of a user, if there is room for it.
+    fn count_in(&self, who: u32) -> bool {
+        let mut connections = self.connections.lock().unwrap_or_else(PoisonError::into_inner);
+        let all: usize = connections.values().sum();
+        let own = connections.entry(who).or_default();
+        let room = all < CONNECTIONS && *own < OF_ONE_USER;
+        *own += usize::from(room);
+        room
+    }
+
+    fn count_out(&self, who: u32) {
+        let mut connections = self.connections.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(own) = connections.get_mut(&who) {
+            *own = own.saturating_sub(1);
+        }
+        connections.retain(|_, own| *own > 0);
     }
 }
 
@@ -112,7 +133,7 @@ impl Host {
             sessions,
             home: config.home,
             gateways: config.gateways,
-            connections: AtomicUsize::new(0),
+            connections: Mutex::default(),
             say,
         };
         let level =
@@ -152,8 +173,7 @@ impl Host {
     /// Lets a thread of its own serve a connection, if it is one that is served.
     fn take(&self, stream: UnixStream) {
         let Some(who) = self.admitted(&stream) else { return };
-        if self.shared.connections.fetch_add(1, Ordering::AcqRel) >= CONNECTIONS {
-            self.shared.connections.fetch_sub(1, Ordering::AcqRel);
+        if !self.shared.count_in(who) {
             self.shared.say("a connection is refused: too many at the same time");
             return;
         }
@@ -161,10 +181,10 @@ impl Host {
         let thread = std::thread::Builder::new().name("connection".into()).spawn(move || {
             // An error ends the connection, and that is what the other side is told.
             let _ = serve::connection(&shared, &stream, who);
-            shared.connections.fetch_sub(1, Ordering::AcqRel);
+            shared.count_out(who);
         });
         if thread.is_err() {
-            self.shared.connections.fetch_sub(1, Ordering::AcqRel);
+            self.shared.count_out(who);
         }
     }
 

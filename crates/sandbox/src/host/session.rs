@@ -2,7 +2,9 @@
 //! that runs as root has a user number of its own, given back only when nothing is left of the session.
 use super::base::{Base, below};
 use super::clock;
+use super::given::{within, write_git};
 use super::lease::Lease;
+use super::numbers::Numbers;
 use super::orders::{Refusal, Wish};
 use super::things::make_folder;
 use crate::open::open;
@@ -10,7 +12,7 @@ use crate::plan::{Backend, Plan, Prefer};
 use crate::platform::{self, Identity};
 use crate::sandbox::Sandbox;
 use crate::toolchains::{self, Taken};
-use std::collections::{BTreeSet, HashMap};
+use std::collections::HashMap;
 use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -22,6 +24,11 @@ use std::time::{Duration, Instant};
 const LAST_BREATH: Duration = Duration::from_secs(2);
 /// A session that nobody asked for in so long is forgotten at the next start.
 const FORGOTTEN: Duration = Duration::from_hours(30 * 24);
+
+/// Sandboxes of one user that are open at the same time.
+const OPEN: usize = 128;
+/// Sessions of one user that are known at the same time.
+const KNOWN: usize = 16_384;
 
 /// Why an order was not carried out.
 pub(crate) type Refused = (Refusal, String);
@@ -110,7 +117,14 @@ impl Sessions {
             let folder = self.folder.join(who.to_string()).join(session);
             let new =
                 || Arc::new(Held { state: Mutex::new(State::of(&folder)), folder, at_work: Mutex::new(()) });
-            Arc::clone(known.entry((who, session.to_owned())).or_insert_with(new))
+            let key = (who, session.to_owned());
+            if !known.contains_key(&key) && known.keys().filter(|(user, _)| *user == who).count() >= KNOWN {
+                return refused(
+                    Refusal::Busy,
+                    format!("{KNOWN} sessions of this user are kept, which is the most"),
+                );
+            }
+            Arc::clone(known.entry(key).or_insert_with(new))
         };
         held.raise(epoch)?;
         Ok(held)
@@ -119,12 +133,19 @@ impl Sessions {
     /// Opens a session's sandbox.
     pub(crate) fn open(
         &self,
-        held: &Held,
+        (held, who, epoch): (&Held, u32, u64),
         wish: &Wish,
         base: Option<&Base>,
         home: Option<&Path>,
     ) -> Result<(Arc<Sandbox>, Vec<String>), Refused> {
+        if self.open_of(who) >= OPEN {
+            return refused(
+                Refusal::Busy,
+                format!("{OPEN} sandboxes of this user are open, which is the most"),
+            );
+        }
         let _work = held.at_work();
+        held.led(epoch)?;
         if held.state().open.is_some() {
             return refused(Refusal::Busy, "a sandbox of the session is open already");
         }
@@ -143,10 +164,25 @@ impl Sessions {
         Ok((shown, names))
     }
 
+    /// Sandboxes of a user that are open now.
+    fn open_of(&self, who: u32) -> usize {
+        let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        let own: Vec<_> =
+            known.iter().filter(|((user, _), _)| *user == who).map(|(_, held)| Arc::clone(held)).collect();
+        drop(known);
+        own.iter().filter(|held| held.state().open.is_some()).count()
+    }
+
     /// Removes all that is kept of a session.
-    pub(crate) fn discard(&self, who: u32, session: &str, held: &Held) -> Result<(), Refused> {
-        held.close()?;
+    pub(crate) fn discard(
+        &self,
+        (who, epoch): (u32, u64),
+        session: &str,
+        held: &Held,
+    ) -> Result<(), Refused> {
+        held.close(epoch)?;
         let _work = held.at_work();
+        held.led(epoch)?;
         let number = owner(&held.layer().join("upper"));
         crate::state::remove_layer(&held.folder).map_err(failed)?;
         self.numbers.give_back(number);
@@ -213,8 +249,9 @@ impl Held {
     }
 
     /// Lets `lay` write what lies over the base. No sandbox is open on it.
-    pub(crate) fn lay_over<T>(&self, lay: impl FnOnce(&Path) -> T) -> Result<T, Refused> {
+    pub(crate) fn lay_over<T>(&self, epoch: u64, lay: impl FnOnce(&Path) -> T) -> Result<T, Refused> {
         let _work = self.at_work();
+        self.led(epoch)?;
         if self.state().open.is_some() {
             return refused(Refusal::Busy, "a sandbox of the session is open already");
         }
@@ -235,7 +272,11 @@ impl Held {
             );
         }
         if epoch > newest {
-            self.close()?;
+            match self.close(newest) {
+                // Another order was first: it is asked anew.
+                Err((Refusal::Epoch, _)) => return self.raise(epoch),
+                closed => closed?,
+            };
             let work = self.at_work();
             let mut state = self.state();
             if epoch <= state.epoch {
@@ -252,6 +293,18 @@ impl Held {
         Ok(())
     }
 
+    /// Whether the session is still led under `epoch`. While its folders are worked on nobody can take it over.
+    fn led(&self, epoch: u64) -> Result<(), Refused> {
+        let newest = self.state().epoch;
+        if newest == epoch {
+            return Ok(());
+        }
+        refused(
+            Refusal::Epoch,
+            format!("the order has epoch {epoch}, and the session is led under epoch {newest}"),
+        )
+    }
+
     /// The open sandbox, for one order under `epoch`.
     pub(crate) fn sandbox(&self, epoch: u64) -> Result<Use, Refused> {
         let state = self.state();
@@ -265,25 +318,33 @@ impl Held {
     }
 
     /// The gateway is there.
-    pub(crate) fn renew(&self) -> Result<(), Refused> {
-        match &self.state().open {
-            Some(open) if open.lease.renew(clock::now()) => Ok(()),
+    pub(crate) fn renew(&self, epoch: u64) -> Result<(), Refused> {
+        let state = self.state();
+        match &state.open {
+            Some(open) if state.epoch == epoch && open.lease.renew(clock::now()) => Ok(()),
             _ => refused(Refusal::Closed, "the session has no open sandbox here"),
         }
     }
 
     /// Ends the sandbox. What the session changed stays. Answers whether there was one.
-    pub(crate) fn close(&self) -> Result<bool, Refused> {
-        self.kill();
+    pub(crate) fn close(&self, epoch: u64) -> Result<bool, Refused> {
+        {
+            let state = self.state();
+            if let Some(open) = state.open.as_ref().filter(|_| state.epoch == epoch) {
+                open.sandbox.killer().kill_all();
+            }
+        }
         let _work = self.at_work();
+        self.led(epoch)?;
         let open = self.state().open.take();
         let was_open = open.is_some();
         end(open).map(|()| was_open)
     }
 
     /// Holds the layer still while `read` reads it: nothing is opened, and nothing runs.
-    pub(crate) fn at_rest<T>(&self, read: impl FnOnce(&Path) -> T) -> Result<T, Refused> {
+    pub(crate) fn at_rest<T>(&self, epoch: u64, read: impl FnOnce(&Path) -> T) -> Result<T, Refused> {
         let _work = self.at_work();
+        self.led(epoch)?;
         if self.state().open.as_ref().is_some_and(|open| open.running.load(Ordering::Acquire) > 0) {
             return refused(Refusal::Busy, "something runs in the sandbox");
         }
@@ -317,33 +378,13 @@ impl Held {
             git,
             mounts,
             environment,
-            limits: wish.limits.clone(),
+            limits: within(&wish.limits),
             backend: Backend::Namespaces,
             // What a session wrote here is brought back as an overlay's layer.
             workspace_by: Prefer::OverlayAlone,
         };
         Ok((plan, names))
     }
-}
-
-/// A git directory for the sandbox to take in: one branch, the commit's index, the history of the mirror.
-fn write_git(git: &Path, base: &Base, wish: &Wish) -> io::Result<()> {
-    let Some(commit) = &wish.base else { return Ok(()) };
-    std::fs::create_dir_all(git.join("objects/info"))?;
-    let (head, refs) = match &wish.branch {
-        Some(branch) => (format!("ref: {branch}\n"), format!("{} {branch}\n", commit.commit)),
-        None => (format!("{}\n", commit.commit), String::new()),
-    };
-    let config = match commit.naming {
-        super::Naming::Sha1 => "[core]\n\tfilemode = true\n",
-        super::Naming::Sha256 => "[core]\n\tfilemode = true\n[extensions]\n\tobjectformat = sha256\n",
-    };
-    std::fs::write(git.join("HEAD"), head)?;
-    std::fs::write(git.join("packed-refs"), refs)?;
-    std::fs::write(git.join("config"), config)?;
-    let objects = base.objects().canonicalize()?;
-    std::fs::write(git.join("objects/info/alternates"), format!("{}\n", objects.display()))?;
-    std::fs::copy(base.index(), git.join("index")).map(drop)
 }
 
 /// Ends what was open, and waits for it.
@@ -371,41 +412,9 @@ fn owner(folder: &Path) -> Option<u32> {
     std::fs::symlink_metadata(folder).ok().map(|facts| facts.uid())
 }
 
-/// The user numbers of a host.
-#[derive(Debug)]
-struct Numbers {
-    range: (u32, u32),
-    taken: Mutex<BTreeSet<u32>>,
-}
-
-impl Numbers {
-    /// The lowest that nothing has.
-    fn take(&self) -> Option<u32> {
-        let mut taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
-        let free = (self.range.0..=self.range.1).find(|number| !taken.contains(number))?;
-        taken.insert(free);
-        Some(free)
-    }
-
-    fn give_back(&self, number: Option<u32>) {
-        if let Some(number) = number {
-            self.taken.lock().unwrap_or_else(PoisonError::into_inner).remove(&number);
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn no_user_number_is_given_twice_and_one_comes_back_with_its_session() {
-        let numbers = Numbers { range: (10, 12), taken: Mutex::new([11].into()) };
-        assert_eq!([numbers.take(), numbers.take(), numbers.take()], [Some(10), Some(12), None]);
-        numbers.give_back(Some(11));
-        numbers.give_back(None);
-        assert_eq!([numbers.take(), numbers.take()], [Some(11), None]);
-    }
 
     #[test]
     fn an_epoch_is_never_taken_back_not_even_by_a_new_process() {
@@ -426,5 +435,24 @@ mod tests {
         for name in ["", "..", "a/b", "a\0"] {
             assert_eq!(again.admit(7, name, 1).err().map(|(why, _)| why), Some(Refusal::Bad), "{name:?}");
         }
+    }
+
+    #[test]
+    fn an_order_that_was_let_in_under_an_epoch_that_is_over_by_now_changes_nothing() {
+        let dir = tempfile::tempdir().unwrap();
+        let sessions = Sessions::new(dir.path().to_owned(), (10, 12));
+        let held = sessions.admit(7, "sess_1", 1).unwrap();
+        sessions.admit(7, "sess_1", 2).unwrap();
+        std::fs::create_dir_all(held.layer().join("upper")).unwrap();
+        let why = |refused: Result<(), Refused>| refused.err().map(|(why, _)| why);
+        assert_eq!(why(held.close(1).map(drop)), Some(Refusal::Epoch));
+        assert_eq!(why(held.lay_over(1, |_| ())), Some(Refusal::Epoch));
+        assert_eq!(why(held.at_rest(1, |_| ())), Some(Refusal::Epoch));
+        assert_eq!(why(sessions.discard((7, 1), "sess_1", &held)), Some(Refusal::Epoch));
+        assert_eq!(why(held.renew(1)), Some(Refusal::Closed));
+        assert!(held.is_there());
+        assert_eq!(why(held.at_rest(2, |_| ())), None);
+        assert_eq!(why(sessions.discard((7, 2), "sess_1", &held)), None);
+        assert!(!held.is_there());
     }
 }

@@ -185,6 +185,22 @@ fn beginning_and_end_of_a_flood_are_kept() {
 }
 
 #[test]
+fn floods_of_many_that_ended_are_forgotten_before_they_fill_the_memory() {
+    let bench = Bench::new();
+    let inside = bench.open();
+    for number in 0..9 {
+        let name = format!("flood-{number}");
+        inside.start(&name, "head -c 20000000 /dev/zero");
+        until("it has ended", || inside.sandbox.background().iter().all(|job| job.end.is_some()));
+    }
+    let (all, kept) = (inside.sandbox.background(), 10 * 1024 * 1024);
+    assert!(all.iter().all(|job| job.output.kept == kept && job.output.dropped == 20_000_000 - kept));
+    let names: Vec<&str> = all.iter().map(|job| job.name.as_str()).collect();
+    let expected: Vec<String> = (2..9).map(|number| format!("flood-{number}")).collect();
+    assert_eq!(names, expected, "64 MiB of those before, and the last one");
+}
+
+#[test]
 fn a_terminal_when_asked_for() {
     everyone("background::a_terminal_when_asked_for", || {
         let bench = Bench::new();

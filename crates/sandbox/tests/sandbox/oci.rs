@@ -217,6 +217,7 @@ fn a_session_in_a_container() {
     for oci in engines() {
         let mut bench = bench(&oci);
         bench.plan.hidden = vec!["f2.txt".into()];
+        bench.plan.masked = vec!["f3.txt".into()];
         let cache = bench.root.path().join("cache");
         std::fs::create_dir(&cache).expect("a folder");
         std::fs::write(cache.join("kept"), "kept\n").expect("a file");
@@ -226,7 +227,10 @@ fn a_session_in_a_container() {
         let report = inside.sandbox.report();
         assert_eq!(report.host_uid != rustix::process::geteuid().as_raw(), is_root());
         assert_eq!(inside.out("id -u; pwd; cat f1.txt; hostname"), "1000\n/workspace\nfile 1\nsandbox\n");
-        assert_eq!(inside.out("echo new > f1.txt; cat f1.txt; ls /workspace | wc -l"), "new\n8\n");
+        assert_eq!(inside.out("echo new > f1.txt; cat f1.txt; ls /workspace | wc -l"), "new\n7\n");
+        assert_eq!(inside.run("cat f3.txt").out, "", "masked");
+        inside.sandbox.unmask(&["f3.txt".into()]).expect("unmasked");
+        assert_eq!(inside.out("cat f3.txt"), "file 3\n");
         assert_eq!(inside.out("rm /opt/cache/kept; ls -A /opt/cache"), "");
         assert_eq!(inside.out("ls -A / /run"), inside.out("ls -A / /run | cat"), "the same each time");
         assert!(

@@ -11,6 +11,7 @@ mod shell;
 mod unseen;
 mod values;
 
+use std::cell::Cell;
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
@@ -56,6 +57,8 @@ pub(super) struct Judge<'r> {
     unseen: HashSet<String>,
     /// Values that the text gives variables.
     values: HashMap<String, values::Values>,
+    /// Steps that putting them in may still take.
+    values_left: Cell<usize>,
 }
 
 /// Reads and judges `text`.
@@ -76,7 +79,9 @@ pub(super) fn judge_counting(text: &str, rules: &Rules<'_>) -> (Reading, usize) 
         room: BRACE_ROOM + text.len(),
         unseen: HashSet::new(),
         values: HashMap::new(),
+        values_left: Cell::new(0),
     };
+    judge.values_left.set(judge.script.allowance);
     let unreadable = parse::program(&mut judge.script, 0, Piped::No).and_then(|()| judge.run()).err();
     let steps = judge.script.steps;
     if let Some(unreadable) = unreadable {

@@ -4,7 +4,6 @@ use super::Judge;
 use super::fed::decides_by_input;
 use super::line::{Context, Gathered, Line, base_name, unknown};
 use super::shell::{run_time_code, takes_code};
-use super::values;
 use crate::command::allowed;
 use crate::command::argument::Argument;
 use crate::command::ask;
@@ -139,8 +138,7 @@ impl<'r> Judge<'r> {
             return self.spend(1);
         }
         let each = |argument: &Argument| OPERAND_STEPS * argument.atoms.len() + argument.known();
-        let turns = if self.has_values(rest) { 1 + values::MAX_VALUES } else { 1 };
-        self.spend(rest.iter().map(each).sum::<usize>() * self.directories.len() * turns)
+        self.spend(rest.iter().map(each).sum::<usize>() * self.directories.len())
     }
 
     fn look_anywhere(&mut self, name: &str, rest: &[Argument]) -> Result<Option<Finding>, Unreadable> {

@@ -13,7 +13,9 @@ use crate::command::script::{Command, Dynamic, Kind, Nature, Part, Script, Word}
 /// The most variables of a text whose values are kept.
 const MAX_VARIABLES: usize = 32;
 /// The most values of one.
-pub(super) const MAX_VALUES: usize = 8;
+const MAX_VALUES: usize = 8;
+/// Steps that a part of an argument counts for.
+const PART_STEPS: usize = 16;
 /// Builtins whose words set variables.
 const DECLARING: [&str; 5] = ["declare", "typeset", "export", "readonly", "local"];
 /// The list of all parameters of a script or function.
@@ -26,6 +28,8 @@ pub(super) struct Values {
     known: Vec<Vec<Argument>>,
     /// Each of them is used: a loop gives one after the other, a function is called with each.
     each: bool,
+    /// What looking at the longest of them takes.
+    cost: usize,
 }
 
 /// A variable as it is expanded.
@@ -101,15 +105,10 @@ impl Judge<'_> {
         }
         let held = self.values.entry(name.to_owned()).or_default();
         held.each |= each;
+        held.cost = held.cost.max(cost(&value));
         if held.known.len() < MAX_VALUES {
             held.known.push(value);
         }
-    }
-
-    /// Whether a value that is known stands for a part of these arguments.
-    pub(super) fn has_values(&self, arguments: &[Argument]) -> bool {
-        let known = |dynamic| named(&self.script, dynamic).is_some_and(|named| self.turns(&named) > 0);
-        arguments.iter().flat_map(Argument::dynamics).any(known)
     }
 
     /// How many values of a variable are known.
@@ -120,6 +119,9 @@ impl Judge<'_> {
 
     /// What the families say of a command once the values of its variables are put in.
     pub(super) fn refused_by_values(&self, name: &str, arguments: &[Argument]) -> Option<Finding> {
+        if !families::looks_at_operands(name) {
+            return None;
+        }
         self.by_values(arguments, |put| families::refused(name, put, &self.directories))
     }
 
@@ -132,6 +134,14 @@ impl Judge<'_> {
         let all = arguments.iter().flat_map(Argument::dynamics);
         let all: Vec<Named<'_>> = all.filter_map(|dynamic| named(&self.script, dynamic)).collect();
         let turns = all.iter().map(|named| self.turns(named)).max().filter(|turns| *turns > 0)?;
+        let of_value =
+            |named: &Named<'_>| self.values.get(named.key()).map_or(PART_STEPS, |values| values.cost);
+        let once = cost(arguments) + all.iter().map(of_value).sum::<usize>();
+        let Some(left) = self.values_left.get().checked_sub(once * turns * self.directories.len()) else {
+            let reason = "Its variables are given more values than can be put in.";
+            return Some(Finding::asks("command.ask.target", reason));
+        };
+        self.values_left.set(left);
         let held = |named: &Named<'_>| self.values.get(named.key()).is_some_and(|values| values.each);
         let each = all.iter().any(|named| named.otherwise.is_some() || held(named));
         let found = (0..turns).map(|turn| says(&self.put(arguments, turn)));
@@ -182,6 +192,11 @@ impl Judge<'_> {
             (None, None) => named.of(known.last()?),
         }
     }
+}
+
+/// What looking at arguments takes.
+fn cost(arguments: &[Argument]) -> usize {
+    arguments.iter().map(|argument| PART_STEPS * argument.atoms.len() + argument.known()).sum()
 }
 
 impl Named<'_> {
