@@ -272,6 +272,28 @@ fn a_verification_ends_with_its_class() {
 }
 
 #[test]
+fn lineage_is_told_as_a_table_and_as_json_and_escapes_names() {
+    let fake = Fake::default();
+    let ran = run(&fake, &["lineage", "backward", "lin_01_2"]);
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    assert!(ran.out.contains("RECORD") && ran.out.contains("lin_01_2"), "{}", ran.out);
+    assert!(ran.out.contains("there is more") && !ran.out.contains('\u{1b}'), "{}", ran.out);
+    let ran = run(&fake, &["lineage", "downgrades", "--since", "2026-11-30", "--json"]);
+    let answer: Value = serde_json::from_str(&ran.out).expect("an object");
+    assert_eq!(answer["records"][1]["kind"], "llm_output");
+    assert_eq!(answer["truncated"], true);
+    for wrong in [&["lineage", "why", "lin_nothing"][..], &["lineage", "downgrades", "--since", "soon"]] {
+        assert_eq!(run(&fake, wrong).code, 2, "{wrong:?}");
+    }
+    for code in [0, 1] {
+        let fake = Fake { verify_code: code, ..Fake::default() };
+        let ran = run(&fake, &["lineage", "verify", "x"]);
+        assert_eq!(ran.code, code);
+        assert!(ran.out.contains("unanchored"), "{}", ran.out);
+    }
+}
+
+#[test]
 fn an_export_goes_to_its_file() {
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("journal.jsonl");

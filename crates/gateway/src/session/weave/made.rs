@@ -13,8 +13,8 @@ use super::{Known, Sketch, View, Weaver};
 /// Hunks of a change set that have a record each; with more of them a file has one.
 const MOST_HUNKS: usize = 2000;
 
-/// Files of a change set that have a record each.
-const MOST_FILES: usize = 4000;
+/// Records of a change set, besides its own: an entry of the journal carries no more.
+const MOST_RECORDS: usize = 4000;
 
 /// What a change set is.
 #[derive(Clone, Debug, Default)]
@@ -57,12 +57,12 @@ impl Weaver {
         let Some(made) = self.made.take() else { return Vec::new() };
         let all: usize = made.files.iter().map(|file| file.hunks.len()).sum();
         let mut drafts = Vec::new();
-        for file in made.files.iter().take(MOST_FILES) {
+        for file in &made.files {
             let sources = self.sources_of(file);
             let whole = file.hunks.is_empty() || all > MOST_HUNKS;
             let hunks: Vec<Option<&PartHunk>> =
                 if whole { vec![None] } else { file.hunks.iter().map(Some).collect() };
-            for hunk in hunks {
+            for hunk in hunks.into_iter().take(MOST_RECORDS.saturating_sub(drafts.len())) {
                 let record_id = hunk.map_or_else(
                     || file.path.clone(),
                     |hunk| format!("{}:{}+{}", file.path, hunk.line, hunk.lines),
@@ -81,7 +81,13 @@ impl Weaver {
                 drafts.extend(self.draw(sketch, view));
             }
         }
-        let inputs = drafts.iter().map(|draft| (known(draft), true)).collect();
+        let mut inputs: Vec<(Known, bool)> = drafts.iter().map(|draft| (known(draft), true)).collect();
+        if drafts.len() >= MOST_RECORDS {
+            // What has no record of its own may be of anything that was in the workspace.
+            inputs.extend(
+                [&self.work, &self.answered].into_iter().flatten().map(|known| (known.clone(), false)),
+            );
+        }
         let session = self.session.clone();
         let sketch = Sketch {
             kind: Kind::Diff,

@@ -187,3 +187,21 @@ fn a_call_that_never_ran_read_nothing() {
     let failed = Event::Failed { call: CallId::new("call_1"), error: "no".into() };
     assert!(loom.take(&failed, &[call]).is_empty());
 }
+
+#[test]
+fn a_huge_change_set_fits_its_entry_and_stays_linked_to_the_workspace() {
+    let mut loom = Loom::new();
+    loom.say();
+    loom.turn("bash", r#"{"command":"make"}"#);
+    let part = |number: usize, hunks: usize| Part {
+        path: format!("f{number}"),
+        hunks: vec![PartHunk { line: 1, lines: 1, text: "x".into() }; hunks],
+        ..Part::default()
+    };
+    let files = (0..1900).map(|number| part(number, 1)).chain((1900..6000).map(|number| part(number, 0)));
+    loom.weaver.expect(Parts { digest: "d".into(), files: files.collect() });
+    let made = loom.take(&Event::Reviewing { digest: enclos_core::ids::Digest::new("sha256:0") }, &[]);
+    assert_eq!(made.len(), 4001);
+    let of_whole = inputs(&made[4000]);
+    assert_eq!(of_whole.iter().filter(|(_, confidence)| *confidence == Assumed).count(), 2);
+}
