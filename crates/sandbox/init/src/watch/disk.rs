@@ -1,6 +1,6 @@
-//! The size of the session's layer. Free space of its file system tells cheaply whether anything was written at all;
-//! only then, and never more than a twentieth of the time, the layer is walked and added up. Every entry counts as one
-//! block at least, so that files without content count too.
+//! The size of the session's layer. Free space of its file system tells cheaply whether much was written; then, and at the
+//! latest after a while, since others may free what is written here, the layer is walked and added up, never more than a
+//! twentieth of the time. Every entry counts as one block at least, so that files without content count too.
 use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags};
 use std::ffi::CString;
 use std::os::fd::OwnedFd;
@@ -8,6 +8,8 @@ use std::time::{Duration, Instant};
 
 /// Most entries of one walk.
 const ENTRIES: u64 = 5_000_000;
+/// When the layer is walked at the latest after it may be walked again.
+const LATEST: Duration = Duration::from_secs(2);
 /// What an entry counts at least.
 const BLOCK: u64 = 4096;
 
@@ -37,7 +39,7 @@ impl Disk {
             None => true,
             Some(next) => {
                 let now = Instant::now();
-                now >= next && (written > room / 2 || (written > 0 && now >= next + Duration::from_secs(10)))
+                now >= next && (written > room / 2 || now >= next + LATEST)
             }
         };
         if due {
@@ -132,6 +134,23 @@ fn below(here: &OwnedFd, bytes: &mut u64, entries: &mut u64) -> Vec<CString> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_others_free_hides_nothing_for_long() {
+        let root = std::env::temp_dir().join(format!("enclos-disk-free-{}", std::process::id()));
+        std::fs::create_dir_all(&root).unwrap();
+        let mut disk = Disk::new(std::fs::File::open(&root).unwrap().into(), 3 * BLOCK);
+        assert!(!disk.over(|| 0));
+        for n in 0..8 {
+            std::fs::write(root.join(n.to_string()), "").unwrap();
+        }
+        // As if somebody else had freed more than was written.
+        disk.free = 0;
+        disk.next = Instant::now().checked_sub(LATEST);
+        let over = disk.over(|| 0);
+        std::fs::remove_dir_all(&root).unwrap();
+        assert!(over);
+    }
 
     #[test]
     fn adds_up_deep_and_wide() {
