@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::harness::{World, bash, say, turn};
+use crate::harness::{World, bash, say, streamed, turn};
 
 #[test]
 fn the_hundred_and_fifty_first_action_does_not_run_and_the_exit_code_is_three() {
@@ -79,4 +79,19 @@ fn a_mere_look_at_a_session_costs_no_extension() {
     let journal = world.journal();
     let granted = journal.iter().find(|entry| entry["kind"] == "extension.granted").unwrap();
     assert_eq!(granted["entry"]["through"], "resume");
+}
+
+#[test]
+fn a_model_that_cannot_be_reached_costs_no_extension() {
+    let world = World::new();
+    let model = "openai:http://127.0.0.1:9/v1#none";
+    let run = world.headless(&streamed(model, &["do it"]));
+    assert_eq!(run.code, 6, "{}", run.stderr);
+    let session = run.events[0]["session"].as_str().unwrap().to_owned();
+    for _ in 0..3 {
+        let again = world.resumed(&session);
+        assert_eq!(again.code, 6, "{}", again.stderr);
+    }
+    let left = world.json(&["show", &session, "--json"])["budget"]["extensions_left"].as_u64().unwrap();
+    assert!(left >= 4, "only the last one, of which nothing is known yet: {left}");
 }

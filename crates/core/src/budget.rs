@@ -123,6 +123,8 @@ pub struct Budget {
     extensions_used: u64,
     /// Whether what was left ended with its process.
     lapsed: bool,
+    /// What was used when the last extension was granted, while that is the last thing that happened.
+    unused_since: Option<Amounts>,
 }
 
 impl Budget {
@@ -143,6 +145,7 @@ impl Budget {
             deadline_us,
             extensions_used: 0,
             lapsed: false,
+            unused_since: None,
         }
     }
 
@@ -217,13 +220,18 @@ impl Budget {
             deadline_us: base.saturating_add(minutes_us(more.minutes)),
             extensions_used: self.extensions_used + 1,
             lapsed: false,
+            unused_since: Some(self.used),
             ..self
         })
     }
 
-    /// The budget in a process that was started again: nothing is left of what was granted.
+    /// The budget in a process that was started again: nothing is left of what was granted. An extension of which nothing was
+    /// used, since the model could not be reached, counts as not granted.
     #[must_use]
-    pub fn restored(self, now_us: i64) -> Self {
+    pub fn restored(mut self, now_us: i64) -> Self {
+        if self.unused_since.take() == Some(self.used) {
+            self.extensions_used = self.extensions_used.saturating_sub(1);
+        }
         let used = Amounts { minutes: self.minutes_used(now_us), ..self.used };
         let lapsed = self.lapsed || self.left(now_us).is_ok();
         Self { granted: used, deadline_us: now_us.min(self.deadline_us), lapsed, ..self }
@@ -325,6 +333,11 @@ mod tests {
         let looked_at = fresh.restored(1).restored(2).restored(3);
         assert!(looked_at.left(3).is_err() && looked_at.was_left(3));
         assert_eq!(looked_at.extensions_left(), limits.extensions);
+        let unreachable = looked_at.extend(4).unwrap().restored(5);
+        assert_eq!(unreachable.extensions_left(), limits.extensions, "nothing of it was used");
+        let worked = looked_at.extend(4).unwrap().charge(Cost::Tokens(1), 5).unwrap().restored(6);
+        assert_eq!(worked.extensions_left(), limits.extensions - 1);
+        assert_eq!(worked.restored(7).extensions_left(), limits.extensions - 1);
         let goes_on = looked_at.extend(4).unwrap();
         assert!(goes_on.left(4).is_ok());
         let spent = fresh.charge(Cost::Action, 1).unwrap().charge(Cost::Action, 1).unwrap();

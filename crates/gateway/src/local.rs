@@ -340,7 +340,8 @@ impl Gateway for Local {
         };
         let basis = Basis { store, repo, policy, host, sources, model, context_tokens };
         let opening = self.opening(&request.session, basis, way)?;
-        session::resume(lease, opening, Again { extend: request.extend, message: request.message }).await
+        Box::pin(session::resume(lease, opening, Again { extend: request.extend, message: request.message }))
+            .await
     }
 
     fn sessions(&self) -> Result<Vec<SessionRow>, ApiError> {

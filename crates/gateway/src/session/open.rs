@@ -302,6 +302,7 @@ impl Live {
         self.teller.notice(format!(
             "a budget ends with its process: taking the session up grants the next extension, {left} left"
         ));
+        self.tell_budget();
         Ok(true)
     }
 
