@@ -34,6 +34,7 @@ pub mod command;
 pub mod decision;
 pub mod downgrade;
 pub mod flow;
+pub mod hook;
 pub mod ids;
 pub mod label;
 pub mod lineage;
