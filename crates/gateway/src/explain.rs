@@ -96,10 +96,15 @@ pub(crate) fn call(policy: &Policy, request: &ExplainRequest) -> Result<Explanat
     Ok(told)
 }
 
+/// The schema of arguments whose tool is not known here.
+pub(crate) fn any_object() -> serde_json::Value {
+    serde_json::json!({"type": "object", "additionalProperties": true})
+}
+
 /// Arguments that a person wrote in part. What is not there is not asked for; what is there has to fit.
 fn in_part(tool: &str, text: &str) -> Result<Args, String> {
     let known = enclos_core::tool::built_in().into_iter().find(|spec| spec.name == tool);
-    let any = serde_json::json!({"type": "object", "additionalProperties": true});
+    let any = any_object();
     let schema = Schema::of_part(known.as_ref().map_or(&any, |spec| &spec.schema));
     let schema = schema.map_err(|error| error.to_string())?;
     args::parse(text).and_then(|parsed| args::validate(parsed, &schema)).map_err(|error| error.to_string())

@@ -203,12 +203,6 @@ impl Local {
         undo::Desk { store, lease, clock: &self.clock, repo }
     }
 
-    /// Refuses a session whose undo was cut short.
-    fn whole(&self, id: &SessionId) -> Result<(), ApiError> {
-        let state = session::replay(&self.store()?, id)?;
-        undo::whole(&state, id)
-    }
-
     fn desk(&self) -> Result<Desk, ApiError> {
         let (person, clock) = (self.person.clone(), self.clock.clone());
         Ok(Desk { store: self.store()?, run: self.places.run(), person, clock })

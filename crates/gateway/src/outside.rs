@@ -6,14 +6,15 @@
 use std::cell::RefCell;
 use std::path::Path;
 
-use enclos_core::args::{self, Args, Schema};
+use enclos_core::args::{self, Schema};
 use enclos_core::outside::{Catalogue, Floor, Guard, Policy, Quarantine, ToolClass};
-use enclos_core::policy::Tool;
+use enclos_core::policy::{Policy as Written, Tool};
 use enclos_core::verdict::Verdict;
 use enclos_protocol::api::OutsideRequest;
 use enclos_protocol::error::{ApiError, Fault, Place};
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
+use crate::explain::any_object;
 use crate::policies::Sources;
 use crate::session;
 
@@ -27,8 +28,8 @@ pub(crate) fn guard(request: &OutsideRequest, sources: Option<Sources>) -> Resul
     let policy: Policy = match sources {
         None => Box::new(|_, _, _| None),
         Some(sources) => {
-            let sources = RefCell::new(sources);
-            Box::new(move |tool, class, args| Some(floor(&sources, tool, class, args)))
+            let standing = RefCell::new(Standing::of(sources)?);
+            Box::new(move |tool, class, args| Some(floor(&standing, tool, class, args)))
         }
     };
     Ok(Guard::new(catalogue, quarantine, Vec::new(), policy))
@@ -52,30 +53,48 @@ fn read(file: &Path) -> Result<Catalogue, ApiError> {
     })
 }
 
-/// What the policy says of a call, as it is written now.
-fn floor(sources: &RefCell<Sources>, tool: &str, class: &ToolClass, args: &Map<String, Value>) -> Floor {
-    let failed =
-        |reason: String| Floor { verdict: Verdict::Disabled, rule: "evaluation.failed".to_owned(), reason };
-    let Ok(mut sources) = sources.try_borrow_mut() else {
-        return failed("the policy is being read".to_owned());
-    };
-    sources.read_again();
-    let policy = match sources.load_standing() {
-        Ok(policy) => policy,
-        Err(error) => return failed(error.message),
-    };
-    let args = match arguments(args) {
-        Ok(args) => args,
-        Err(why) => return failed(why),
-    };
-    let classed = Tool::classed(tool, class.category(), class.egress);
-    let decision = session::verdict_of_classed(&policy, &classed, &args);
-    Floor { verdict: decision.verdict, rule: decision.rule.as_str().to_owned(), reason: decision.reason }
+/// The policy as it was read last. It is loaded anew only when its texts changed.
+struct Standing {
+    sources: Sources,
+    policy: Result<Written, ApiError>,
+    /// Of arguments whose tool is not known here.
+    schema: Schema,
 }
 
-fn arguments(args: &Map<String, Value>) -> Result<Args, String> {
-    let schema = Schema::new(&json!({"type": "object", "additionalProperties": true}))
-        .map_err(|error| error.to_string())?;
-    let text = Value::Object(args.clone()).to_string();
-    args::parse(&text).and_then(|parsed| args::validate(parsed, &schema)).map_err(|error| error.to_string())
+impl Standing {
+    fn of(sources: Sources) -> Result<Self, ApiError> {
+        let schema =
+            Schema::new(&any_object()).map_err(|error| ApiError::new(Fault::Internal, error.to_string()))?;
+        Ok(Self { policy: sources.load_standing(), sources, schema })
+    }
+
+    fn decides(&mut self, tool: &Tool<'_>, args: &Map<String, Value>) -> Result<Floor, String> {
+        if self.sources.read_again() {
+            self.policy = self.sources.load_standing();
+        }
+        let policy = self.policy.as_ref().map_err(|error| error.message.clone())?;
+        let text = Value::Object(args.clone()).to_string();
+        let args = args::parse(&text).and_then(|parsed| args::validate(parsed, &self.schema));
+        let args = args.map_err(|error| error.to_string())?;
+        let decision = session::verdict_of_classed(policy, tool, &args);
+        Ok(Floor {
+            verdict: decision.verdict,
+            rule: decision.rule.as_str().to_owned(),
+            reason: decision.reason,
+        })
+    }
+}
+
+/// What the policy says of a call, as it is written now. What cannot be evaluated blocks.
+fn floor(standing: &RefCell<Standing>, tool: &str, class: &ToolClass, args: &Map<String, Value>) -> Floor {
+    let classed = Tool::classed(tool, class.category(), class.egress);
+    let decided = standing
+        .try_borrow_mut()
+        .map_err(|_| "the policy is being read".to_owned())
+        .and_then(|mut standing| standing.decides(&classed, args));
+    decided.unwrap_or_else(|reason| Floor {
+        verdict: Verdict::Disabled,
+        rule: "evaluation.failed".to_owned(),
+        reason,
+    })
 }

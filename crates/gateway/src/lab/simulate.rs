@@ -19,6 +19,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::clock::rfc3339;
+use crate::explain::any_object;
 use crate::redact::Redactor;
 use crate::session::{self, Question};
 use crate::sessions::of_store;
@@ -259,7 +260,7 @@ fn judged(policy: &Policy, taken: &Taken, surface: Surface, arguments: &str) -> 
 
 fn parsed(tool: &str, arguments: &str) -> Option<Args> {
     let known = enclos_core::tool::built_in().into_iter().find(|spec| spec.name == tool);
-    let any = json!({"type": "object", "additionalProperties": true});
+    let any = any_object();
     let schema = Schema::new(known.as_ref().map_or(&any, |spec| &spec.schema)).ok()?;
     args::parse(arguments).and_then(|parsed| args::validate(parsed, &schema)).ok()
 }

@@ -8,7 +8,7 @@ use enclos_core::between::{self, Reset};
 use enclos_core::decision::DecidedBy;
 use enclos_core::ids::{RuleId, SessionId};
 use enclos_core::lineage::Moment;
-use enclos_core::session::{Event, Outcome};
+use enclos_core::session::{Event, Outcome, Session};
 use enclos_protocol::changeset::{AppliedView, ChangeSetView};
 use enclos_protocol::error::{ApiError, Fault, Place};
 use serde_json::json;
@@ -59,18 +59,19 @@ impl Local {
     }
 
     /// What is asked about each file that a session changed, under the policy in force.
-    fn levels(&self, session: &SessionId, repo: &Path) -> Result<Levels, ApiError> {
-        let sealed = self.sealed(session)?;
+    fn levels(&self, id: &SessionId, state: &Session, repo: &Path) -> Result<Levels, ApiError> {
+        let sealed = self.sealed(id)?;
         let choice = Choice { preset: sealed.preset.as_deref(), files: &sealed.policy, repo: Some(repo) };
         let (_, policy) = self.settled(choice)?;
-        Ok(Levels::of(&session::replay(&self.store()?, session)?, &policy))
+        Ok(Levels::of(state, &policy))
     }
 
     /// What a session made, noted as shown.
     pub(super) fn shown(&self, session: &SessionId) -> Result<ChangeSetView, ApiError> {
         let (repo, layer) = self.made_by(session)?;
-        self.whole(session)?;
-        let levels = self.levels(session, &repo)?;
+        let state = session::replay(&self.store()?, session)?;
+        undo::whole(&state, session)?;
+        let levels = self.levels(session, &state, &repo)?;
         let view = session::view(Made { repo: &repo, layer: &layer, levels: &levels })?;
         changes::remember_shown(&self.places.session(session), &view.digest)?;
         Ok(view)
@@ -86,10 +87,10 @@ impl Local {
     ) -> Result<AppliedView, ApiError> {
         let (repo, layer) = self.made_by(session)?;
         let lease = self.take(session)?;
-        let levels = self.levels(session, &repo)?;
+        let state = session::replay(&self.store()?, session)?;
+        let levels = self.levels(session, &state, &repo)?;
         let made = Made { repo: &repo, layer: &layer, levels: &levels };
         let set = session::change_set(made)?;
-        let state = session::replay(&self.store()?, session)?;
         undo::whole(&state, session)?;
         let told = state.review() == Some(&set.digest);
         if !told && !changes::was_shown(&self.places.session(session), &set.digest) {
