@@ -5,7 +5,7 @@ use enclos_core::lineage::Kind;
 use rusqlite::params;
 
 use super::numbers::{join, known_word};
-use super::read::{limit, nodes, session_number};
+use super::read::{known_session, limit, nodes};
 use super::row::{COLUMNS, Node};
 use crate::StoreError;
 use crate::store::Store;
@@ -44,9 +44,7 @@ impl Store {
         most: usize,
     ) -> Result<Vec<Node>, StoreError> {
         let reader = self.reader();
-        let Some(number) = session_number(&reader, session)? else {
-            return Err(StoreError::UnknownSession(session.clone()));
-        };
+        let number = known_session(&reader, session)?;
         let sql = format!(
             "SELECT {COLUMNS} FROM lineage_record WHERE number > ?1 AND number < ?2 AND kind = ?3
              ORDER BY number DESC LIMIT ?4"

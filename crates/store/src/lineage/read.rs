@@ -27,9 +27,7 @@ impl Store {
         most: usize,
     ) -> Result<Vec<Node>, StoreError> {
         let reader = self.reader();
-        let Some(number) = session_number(&reader, session)? else {
-            return Err(StoreError::UnknownSession(session.clone()));
-        };
+        let number = known_session(&reader, session)?;
         let sql = format!(
             "SELECT {COLUMNS} FROM lineage_record WHERE number > ?1 AND number < ?2 ORDER BY number LIMIT ?3"
         );
@@ -59,14 +57,16 @@ pub(super) fn answers(connection: &Connection, source: &str) -> Result<i64, Stor
     Ok(answers.unwrap_or(0))
 }
 
-pub(super) fn session_number(
-    connection: &Connection,
-    session: &SessionId,
-) -> Result<Option<i64>, StoreError> {
+fn session_number(connection: &Connection, session: &SessionId) -> Result<Option<i64>, StoreError> {
     Ok(connection
         .prepare_cached("SELECT number FROM session WHERE id = ?1")?
         .query_row([session.as_str()], |row| row.get(0))
         .optional()?)
+}
+
+/// As [`session_number`], where there must be such a session.
+pub(super) fn known_session(connection: &Connection, session: &SessionId) -> Result<i64, StoreError> {
+    session_number(connection, session)?.ok_or_else(|| StoreError::UnknownSession(session.clone()))
 }
 
 /// A count as SQLite takes it.
