@@ -6,7 +6,6 @@
 use serde_json::Value;
 
 use super::{Place, Row};
-use crate::process;
 
 const WHAT: &str = "durable appends in a second, one session";
 const GROUPED: &str = "durable appends in a second, 64 sessions";
@@ -21,29 +20,8 @@ pub(crate) fn rows(place: &Place) -> Vec<Row> {
 }
 
 fn rates(place: &Place) -> Result<[Row; 2], String> {
-    let words = [
-        "run",
-        "--release",
-        "--locked",
-        "--quiet",
-        "--package",
-        "enclos-store",
-        "--example",
-        "append_rate",
-        "--",
-    ];
-    let mut cargo = process::cargo(&place.root, &words);
-    cargo.arg(&place.folder);
-    let output = process::output(cargo)?;
-    if !output.status.success() {
-        let said = String::from_utf8_lossy(&output.stderr);
-        return Err(format!(
-            "`append_rate` ended with {}: {}",
-            output.status,
-            said.lines().last().unwrap_or("")
-        ));
-    }
-    read(&String::from_utf8_lossy(&output.stdout))
+    let folder = place.folder.to_string_lossy();
+    read(&place.example("enclos-store", "append_rate", &[folder.as_ref()])?)
 }
 
 fn read(printed: &str) -> Result<[Row; 2], String> {

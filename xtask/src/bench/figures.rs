@@ -4,7 +4,6 @@
 use serde_json::Value;
 
 use super::{Effort, Place, Row};
-use crate::process;
 
 /// One figure of the example: its name there, how it is told, and its aim.
 struct Figure {
@@ -73,25 +72,6 @@ pub(crate) fn rows(place: &Place, effort: Effort) -> Vec<Row> {
 }
 
 fn told(place: &Place, effort: Effort) -> Result<Value, String> {
-    let mut example = process::cargo(
-        &place.root,
-        &[
-            "run",
-            "--quiet",
-            "--release",
-            "--locked",
-            "--package",
-            "enclos-sandbox",
-            "--example",
-            "figures",
-            "--",
-        ],
-    );
-    example.arg(effort.samples.to_string());
-    let output = process::output(example)?;
-    if !output.status.success() {
-        let said = String::from_utf8_lossy(&output.stderr);
-        return Err(format!("the example ended with {}: {}", output.status, said.trim()));
-    }
-    serde_json::from_slice(&output.stdout).map_err(|error| format!("the example told no object: {error}"))
+    let printed = place.example("enclos-sandbox", "figures", &[&effort.samples.to_string()])?;
+    serde_json::from_str(&printed).map_err(|error| format!("the example told no object: {error}"))
 }

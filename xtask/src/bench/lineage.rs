@@ -6,7 +6,6 @@
 use serde_json::Value;
 
 use super::{Place, Row};
-use crate::process;
 
 /// What is asked, its name in the report, its aim, and the aim in milliseconds at the 95th percentile.
 const ASKED: [(&str, &str, &str, f64); 3] = [
@@ -24,26 +23,8 @@ pub(crate) fn rows(place: &Place) -> Vec<Row> {
 }
 
 fn measured(place: &Place) -> Result<Vec<Row>, String> {
-    let words = [
-        "run",
-        "--release",
-        "--locked",
-        "--quiet",
-        "--package",
-        "enclos-store",
-        "--example",
-        "lineage_scale",
-        "--",
-    ];
-    let mut cargo = process::cargo(&place.root, &words);
-    cargo.arg(&place.folder);
-    let output = process::output(cargo)?;
-    if !output.status.success() {
-        let said = String::from_utf8_lossy(&output.stderr);
-        let last = said.lines().last().unwrap_or("");
-        return Err(format!("`lineage_scale` ended with {}: {last}", output.status));
-    }
-    read(&String::from_utf8_lossy(&output.stdout))
+    let folder = place.folder.to_string_lossy();
+    read(&place.example("enclos-store", "lineage_scale", &[folder.as_ref()])?)
 }
 
 fn read(printed: &str) -> Result<Vec<Row>, String> {

@@ -81,6 +81,25 @@ impl Place {
     }
 }
 
+impl Place {
+    /// What an example of a package prints, which measures its package from inside.
+    pub(crate) fn example(&self, package: &str, name: &str, words: &[&str]) -> Result<String, String> {
+        let run = ["run", "--release", "--locked", "--quiet", "--package", package, "--example", name, "--"];
+        let mut cargo = process::cargo(&self.root, &run);
+        cargo.args(words);
+        let output = process::output(cargo)?;
+        if !output.status.success() {
+            let said = String::from_utf8_lossy(&output.stderr);
+            return Err(format!(
+                "`{name}` ended with {}: {}",
+                output.status,
+                said.lines().last().unwrap_or("")
+            ));
+        }
+        Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+    }
+}
+
 /// Writes a file and the folders above it.
 pub(crate) fn write(path: &Path, text: &str) -> Result<(), String> {
     let folder = path.parent().unwrap_or(path);

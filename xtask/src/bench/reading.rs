@@ -6,7 +6,6 @@
 use serde_json::Value;
 
 use super::{Place, Row};
-use crate::process;
 
 const SHORT: &str = "read a command up to 120 bytes, p99";
 const KIB: &str = "read a command of 1 KiB, p99";
@@ -23,18 +22,7 @@ pub(crate) fn rows(place: &Place) -> Vec<Row> {
 }
 
 fn times(place: &Place) -> Result<[Row; 5], String> {
-    let words =
-        ["run", "--release", "--locked", "--quiet", "--package", "enclos-core", "--example", "reading_rate"];
-    let output = process::output(process::cargo(&place.root, &words))?;
-    if !output.status.success() {
-        let said = String::from_utf8_lossy(&output.stderr);
-        return Err(format!(
-            "`reading_rate` ended with {}: {}",
-            output.status,
-            said.lines().last().unwrap_or("")
-        ));
-    }
-    read(&String::from_utf8_lossy(&output.stdout))
+    read(&place.example("enclos-core", "reading_rate", &[])?)
 }
 
 fn read(printed: &str) -> Result<[Row; 5], String> {
