@@ -50,6 +50,28 @@ pub(crate) fn streamed<'a>(model: &'a str, rest: &[&'a str]) -> Vec<&'a str> {
     [&["run", "--headless", "--output", "stream-json", "--model", model], rest].concat()
 }
 
+/// A policy under which everything inside runs, and what is below a folder is CONFIDENTIAL.
+pub(crate) fn labelled(folder: &str, raise: &str, clearance: &str) -> String {
+    format!(
+        r#"name = "labelled"
+[[rule]]
+id = "free.all"
+category = ["read", "write", "delete", "bash"]
+verdict = "allow"
+[commands]
+contained = "allow"
+[labels]
+raise = "{raise}"
+[[labels.path]]
+path = "{folder}"
+level = "CONFIDENTIAL"
+[[labels.model]]
+name = "*"
+clearance = "{clearance}"
+"#
+    )
+}
+
 impl World {
     /// A repository with two files and one commit.
     pub(crate) fn new() -> Self {

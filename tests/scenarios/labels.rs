@@ -2,29 +2,12 @@
 
 use serde_json::Value;
 
-use crate::harness::{Run, World, bash, call, say, streamed, text, turn};
+use crate::harness::{Run, World, bash, call, labelled, say, streamed, text, turn};
 use crate::terminal::Person;
 
-/// Everything inside runs; what is in `finance` is CONFIDENTIAL.
+/// What is in `finance` is CONFIDENTIAL.
 fn policy(raise: &str, clearance: &str) -> String {
-    format!(
-        r#"name = "labelled"
-[[rule]]
-id = "free.all"
-category = ["read", "write", "delete", "bash"]
-verdict = "allow"
-[commands]
-contained = "allow"
-[labels]
-raise = "{raise}"
-[[labels.path]]
-path = "finance/"
-level = "CONFIDENTIAL"
-[[labels.model]]
-name = "*"
-clearance = "{clearance}"
-"#
-    )
+    labelled("finance/", raise, clearance)
 }
 
 fn world() -> World {

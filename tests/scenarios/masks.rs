@@ -5,30 +5,17 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use crate::harness::{Run, World, bash, call, say, streamed, text, turn};
+use crate::harness::{Run, World, bash, call, labelled, say, streamed, text, turn};
 
 /// What must never be read.
 const CANARY: &str = "canary-of-the-plan-90be";
 /// A word that only the names of masked files have.
 const NAME: &str = "zebra";
 
-/// Everything inside runs; what is in `zebras` is CONFIDENTIAL, and reading it is not asked about.
-const POLICY: &str = r#"name = "masked"
-[[rule]]
-id = "free.all"
-category = ["read", "write", "delete", "bash"]
-verdict = "allow"
-[commands]
-contained = "allow"
-[labels]
-raise = "allow"
-[[labels.path]]
-path = "/zebras/"
-level = "CONFIDENTIAL"
-[[labels.model]]
-name = "*"
-clearance = "CONFIDENTIAL"
-"#;
+/// What is in `zebras` is CONFIDENTIAL, and reading it is not asked about.
+fn policy() -> String {
+    labelled("/zebras/", "allow", "CONFIDENTIAL")
+}
 
 /// Ways to it through git and around it.
 const WAYS: [&str; 24] = [
@@ -133,7 +120,7 @@ fn where_nothing_is_masked_most_of_these_ways_lead_to_it() {
     let world = world();
     let mut turns = ways();
     turns.push(say("done"));
-    let run = run(&world, &POLICY.replace("/zebras/", "/elsewhere/"), &turns);
+    let run = run(&world, &policy().replace("/zebras/", "/elsewhere/"), &turns);
     assert_eq!(run.code, 0, "{}", run.stderr);
     let calls: std::collections::BTreeSet<&str> = run
         .of("call.output")
@@ -152,7 +139,7 @@ fn no_command_finds_a_masked_file_in_the_tree_or_in_git_until_read_raises_the_se
     turns.push(turn(&[call("glob", json!({"pattern": "**/*"})), call("list", json!({"path": "."}))]));
     turns.push(turn(&[call("grep", json!({"pattern": "canary"}))]));
     turns.push(say("done"));
-    let run = run(&world, POLICY, &turns);
+    let run = run(&world, &policy(), &turns);
     assert_eq!(run.code, 0, "{}", run.stderr);
     let seen = output(&run) + &results(&run).join("\n");
     assert!(!seen.contains(CANARY), "{seen}");
@@ -176,7 +163,7 @@ fn git_still_works_on_what_is_shown() {
     let world = world();
     let run = run(
         &world,
-        POLICY,
+        &policy(),
         &[
             in_git("git status --porcelain"),
             in_git("git diff"),
@@ -203,7 +190,7 @@ fn once_read_has_raised_the_session_commands_see_files_of_that_level_and_no_high
     world.git(&["add", "-f", ".env"]);
     let run = run(
         &world,
-        POLICY,
+        &policy(),
         &[
             in_git("cat zebras/plan.txt hard.txt; ls"),
             turn(&[read("zebras/plan.txt")]),
@@ -235,13 +222,13 @@ fn credentials_and_files_with_a_private_key_are_restricted_unless_a_rule_says_le
     world.git(&["commit", "-qm", "keys"]);
     let turns =
         [in_git("ls; cat notes.txt server.pem; git cat-file --batch-all-objects --batch"), say("done")];
-    let masked = run(&world, POLICY, &turns);
+    let masked = run(&world, &policy(), &turns);
     let seen = output(&masked);
     assert!(
         seen.contains("hello.txt") && !seen.contains("PRIVATE KEY") && !seen.contains("content-of-pem"),
         "{seen}"
     );
-    let less = POLICY
+    let less = policy()
         .replace("/zebras/", "*.pem")
         .replace("CONFIDENTIAL\"\n[[labels.model]]", "INTERNAL\"\n[[labels.model]]")
         + "[[labels.path]]\npath = \"notes.txt\"\nlevel = \"PUBLIC\"\n";
@@ -258,7 +245,7 @@ fn what_the_agent_makes_at_a_masked_path_never_replaces_what_it_did_not_see() {
     let world = world();
     let run = run(
         &world,
-        POLICY,
+        &policy(),
         &[
             turn(&[call("write", json!({"path": "zebras/plan.txt", "content": "mine\n"}))]),
             in_git("mkdir -p zebras; echo mine > zebras/other.txt"),
@@ -278,7 +265,7 @@ fn what_the_agent_makes_at_a_masked_path_never_replaces_what_it_did_not_see() {
 fn a_session_taken_up_again_sees_what_it_saw_and_what_it_removed_stays_removed() {
     let world = world();
     let file = world.path("masked.toml");
-    std::fs::write(&file, POLICY).unwrap();
+    std::fs::write(&file, policy()).unwrap();
     let turns = [
         turn(&[read("zebras/plan.txt")]),
         in_git("rm hard.txt; echo more >> zebras/plan.txt"),
@@ -309,7 +296,7 @@ fn a_session_taken_up_again_sees_what_it_saw_and_what_it_removed_stays_removed()
 fn an_undo_to_before_the_raise_loses_nothing_of_the_tree() {
     let world = world();
     let file = world.path("masked.toml");
-    std::fs::write(&file, POLICY).unwrap();
+    std::fs::write(&file, policy()).unwrap();
     let turns = [
         turn(&[call("write", json!({"path": "a.txt", "content": "a\n"}))]),
         turn(&[read("zebras/plan.txt")]),
@@ -334,7 +321,7 @@ fn an_undo_to_before_the_raise_loses_nothing_of_the_tree() {
 fn nothing_of_a_session_with_masks_is_left_in_the_repository() {
     let world = world();
     let before = tree(&world.repo());
-    let run = run(&world, POLICY, &[turn(&[read("zebras/plan.txt")]), in_git("git status"), say("done")]);
+    let run = run(&world, &policy(), &[turn(&[read("zebras/plan.txt")]), in_git("git status"), say("done")]);
     assert_eq!(run.code, 0, "{}", run.stderr);
     assert_eq!(tree(&world.repo()), before);
 }
