@@ -3,10 +3,10 @@
 //! A file knows what the session knew when it became what it is, and, where it was moved, what its former path may hold.
 //! Nothing here applies or shows anything.
 
-use enclos_core::flow::{Destination, Flow, flow};
+use enclos_core::flow::{Consent, Destination, Flow, flow};
 use enclos_core::ids::RuleId;
 use enclos_core::label::{Label, Provenance};
-use enclos_core::policy::{Labels, Policy};
+use enclos_core::policy::{PathLevels, Policy};
 use enclos_core::session::{Knowledge, Session};
 use enclos_protocol::error::{ApiError, Fault};
 
@@ -19,13 +19,19 @@ const DESTINATION: &str = "change-set";
 #[derive(Clone, Debug)]
 pub(crate) struct Levels {
     knowledge: Knowledge,
-    labels: Labels,
+    paths: PathLevels,
+    releases: Vec<Consent>,
 }
 
 impl Levels {
     /// Those of a session under a policy.
     pub(crate) fn of(session: &Session, policy: &Policy) -> Self {
-        Self { knowledge: session.knowledge().clone(), labels: policy.settings().labels.clone() }
+        let labels = &policy.settings().labels;
+        Self {
+            knowledge: session.knowledge().clone(),
+            paths: labels.of_paths(),
+            releases: labels.consents.clone(),
+        }
     }
 
     /// Marks every file of a change set.
@@ -35,12 +41,14 @@ impl Levels {
 
     fn of_file(&self, file: &FileChange) -> (Label, Option<Held>) {
         let written = self.knowledge.label_of(&file.path, file.now());
-        let former =
-            file.old_path.as_deref().map(|path| Label::new(self.labels.of_path(path), Provenance::Trusted));
+        let former = file
+            .old_path
+            .as_deref()
+            .map(|path| Label::new(self.paths.level(path, false), Provenance::Trusted));
         let label = former.map_or(written, |former| written.join(former));
-        let path = self.labels.of_path(&file.path);
+        let path = self.paths.level(&file.path, false);
         let to = Destination::new(DESTINATION, path);
-        match flow(label, &to, &self.labels.consents) {
+        match flow(label, &to, &self.releases) {
             Flow::Pass => (label, None),
             Flow::Consent(rule) => (label, Some(Held { path, rule: Some(rule) })),
             Flow::Block => (label, Some(Held { path, rule: None })),

@@ -138,9 +138,8 @@ impl Masks {
         (there, others)
     }
 
-    /// Remarks for the person: neither names nor a number.
-    pub(crate) fn notes(&self, rules: &PathLevels, history: &History) -> Vec<String> {
-        let level = rules.project();
+    /// Remarks for the person: neither names nor a number. `level`: the project's.
+    pub(crate) fn notes(&self, level: Level, history: &History) -> Vec<String> {
         let mut notes = Vec::new();
         if self.is_any() {
             notes.push(format!(

@@ -3,8 +3,7 @@
 //! The label itself is the session's, a fold of its events; here it is only ever raised, and never copied to be asked later.
 
 use enclos_core::flow::{self, Destination};
-use enclos_core::ids::CallId;
-use enclos_core::ids::RuleId;
+use enclos_core::ids::{CallId, RuleId};
 use enclos_core::label::{Label, Level, Provenance};
 use enclos_core::noun::listed;
 use enclos_core::policy::{Decision, Raise, Scope};

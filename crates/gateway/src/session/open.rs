@@ -372,7 +372,7 @@ async fn assemble(
     let (lease, opening, masks, placed) = place::place(lease, opening, layer.clone(), shown, masks).await?;
     let Placed { sandbox, elsewhere, backend, names, mut notes } = placed;
     let (masks, history) = masks;
-    notes.extend(masks.notes(&opening.policy.settings().labels.of_paths(), &history));
+    notes.extend(masks.notes(opening.policy.settings().labels.project(), &history));
     let base = record_base(&opening.repo, &layer);
     let (listener, events) = mpsc::unbounded_channel::<Told>();
     let (reporter, reports) = mpsc::unbounded_channel();
